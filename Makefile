@@ -46,6 +46,9 @@ coverage-spec: .make/test ## Which promised behaviours have a test
 bench: .make/test ## Measure speed and write bench/out/speed.json
 	$(BIN)/python -m bench.speed
 
+changes: .make/test ## Train the detector of changes anew, with cross-validated figures
+	$(BIN)/python scripts/train_changes.py
+
 docs: .make/test ## Write the generated reference pages anew
 	$(BIN)/python scripts/reference.py
 

@@ -93,6 +93,7 @@ def open(
             skills=_skills(settings, embedder, clock),
             files=files,
             home=_home(settings, files, clock),
+            plain=_plain_embedder(settings),
         )
     )
     if files is not None:
@@ -126,6 +127,16 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     except RefusedError:
         return NullEmbedder()
     return found
+
+
+def _plain_embedder(settings: Settings) -> Embedder | None:
+    """The embedder that the detector of changes was trained with."""
+    if not settings.write.changes.enabled:
+        return None
+    from engrams.models.embed.builtin import BuiltinEmbedder
+    from engrams.models.embed.cache import CachedEmbedder
+
+    return CachedEmbedder(BuiltinEmbedder(), 4096)
 
 
 def store(settings: Settings, clock: Clock) -> Store:

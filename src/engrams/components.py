@@ -68,7 +68,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class EngineDeps:
     """Ports that an engine works with; ``build.open`` puts them together.
-    ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store."""
+    ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store.
+    ``plain``: the embedder that the detector of changes was trained with."""
 
     settings: Settings
     store: Store
@@ -81,6 +82,7 @@ class EngineDeps:
     skills: Skills | None = None
     files: MemoryFiles | None = None
     home: Callable[[], HomeCleaner] | None = None
+    plain: Embedder | None = None
 
 
 class Components:
@@ -201,7 +203,7 @@ class Components:
     def digest(self) -> DigestJob:
         from engrams.tend.digest import DigestJob
 
-        return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+        return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings, self.deps.plain)
 
     @cached_property
     def updates(self) -> UpdateQueue:

@@ -62,9 +62,8 @@ class MemoryEngine:
         InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
         parts = self._open()
         turn = Turn(what) if isinstance(what, str) else what
-        default = Kind.NOTE if isinstance(what, str) else Kind.TURN
         lease = parts.runner.make_lease() if settle and parts.digest.inline else None
-        written = parts.ingest.write([turn], Scope.of(scope), kind or default, lease=lease)
+        written = parts.ingest.write([turn], Scope.of(scope), kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN), lease=lease)
         (receipt,), job = written.receipts, written.job
         if job is None:
             parts.runner.wake()
@@ -112,12 +111,9 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
-        """Undo ``forget``. RefusedError: it is not forgotten."""
+        """Undo ``forget`` or, for good, the mark of being outdated."""
         record = self.inspect.get_editable(id, scope)
-        if record.status is not Status.FORGOTTEN:
-            raise RefusedError(f"It is not forgotten: its status is {record.status}.")
-        batch = edits.build_restore([record, *edits.find_dependents(record, self._store)], self._clock())
-        self._store.commit(sources.with_restored_sources(batch, record, self._store))
+        self._store.commit(sources.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> Erased:

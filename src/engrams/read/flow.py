@@ -12,7 +12,7 @@ import numpy as np
 from engrams.ports import Pool
 from engrams.read.corrections import mask_corrected, matches_only_masked
 from engrams.read.diversify import find_repeats, select_mmr
-from engrams.read.links import NodeEdges, find_derived, group_hits, link_bonuses, put_current_first
+from engrams.read.links import NodeEdges, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
 from engrams.read.query import PreparedQuery, prepare_query
 from engrams.read.render import cut_excerpt
 from engrams.read.request import ReadDeps, ReadRequest
@@ -118,12 +118,13 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
             hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
         )
     some = [hit for hit in hits if hit.record.id not in dropped]
-    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known))
+    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known), request.as_of)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
-    judged, note = list(joined.hits), ""
+    marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)
+    judged, note = list(marked), ""
     if deps.reranker is not None and stages.has_time("reranking"):
-        judged, refused, note = rerank(request.text, joined.hits, deps.reranker, deps.rerank_settings)
+        judged, refused, note = rerank(request.text, marked, deps.reranker, deps.rerank_settings)
         dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
     stages.record("rerank", len(judged))
@@ -213,7 +214,9 @@ def _fetch_hits(
 ) -> tuple[list[Hit], Mapping[str, Record]]:
     """Hits at these places, with records and derived facts."""
     ids = [pool.ids[place] for place in order]
-    records = deps.records.get(request.scope.owner, list(dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids))))))
+    later = (edge.source for ends in edges.find_later(ids).values() for edge in ends)
+    wanted = dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids)), *later))
+    records = deps.records.get(request.scope.owner, list(wanted))
     if deps.skills is not None:
         records += deps.skills.get(ids)
     known: Mapping[str, Record] = {record.id: record for record in records}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.ports import Graph
+from engrams.ports import AsOf, Graph
 from engrams.settings import GraphSettings
-from engrams.types import Edge, EdgeType, Hit, Record, Scope, Status
+from engrams.types import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Scope, Status
 
 FACTORS: Mapping[EdgeType, float] = {
     EdgeType.HAS_TAG: 0.8,
@@ -52,6 +52,9 @@ def link_factor(edge: Edge) -> float:
     return FACTORS.get(edge.type, min(max(edge.weight, 0.0), 1.0))
 
 
+_NOT_LENT = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE)
+
+
 class NodeEdges:
     """Edges at nodes of one owner; each node is asked for once."""
 
@@ -71,14 +74,25 @@ class NodeEdges:
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
         """Edges that lend score.
-        Links of a fact and its turn do not: they become one hit."""
-        return [edge for edge in self.fetch(nodes) if edge.type is not EdgeType.DERIVED_FROM]
+        Links of a fact and its turn do not: they become one hit. Nor does a doubt."""
+        return [edge for edge in self.fetch(nodes) if edge.type not in _NOT_LENT]
 
     def find_sources(self, targets: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of a fact and the target that it is derived from."""
         wanted = set(targets)
         found = (edge for edge in self.fetch(targets) if edge.type is EdgeType.DERIVED_FROM and edge.target in wanted)
         return sorted({(edge.source, edge.target) for edge in found})
+
+    def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
+        """Edges from later statements that end the targets, or may, by target."""
+        found: dict[str, list[Edge]] = {}
+        for target in dict.fromkeys(targets):
+            ends = [
+                edge for edge in self.fetch([target]) if edge.target == target and edge.type in (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
+            ]
+            if ends:
+                found[target] = ends
+        return found
 
 
 def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: GraphSettings) -> dict[str, float]:
@@ -97,6 +111,7 @@ def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: GraphSe
     return extra
 
 
+_SAID = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
 _SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -108,7 +123,7 @@ class GroupedHits:
     merged: Mapping[str, str]
 
 
-def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]]) -> GroupedHits:
+def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], as_of: AsOf | None = None) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
 
     ``derived``: facts by the id of what they are derived from."""
@@ -122,20 +137,20 @@ def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]]) -> 
             if hit.score > turn.score:
                 by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
-    kept = [_attach_facts(hit, derived.get(hit.record.id, ())) for hit in kept]
+    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), as_of) for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
 
 
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Move superseding memories above those that they superseded."""
     order = list(hits)
-    if all(hit.status is not Status.SUPERSEDED for hit in order):
+    if not any(_gives_way(hit) for hit in order):
         return tuple(order)
     moved: set[str] = set()
     place = 0
     while place < len(order):
         hit = order[place]
-        newer = _find_successor(order, place, moved) if hit.status is Status.SUPERSEDED else None
+        newer = _find_successor(order, place, moved) if _gives_way(hit) else None
         if newer is not None:
             # The winner may itself be superseded by a later one: look at this place again.
             winner = order.pop(newer)
@@ -146,9 +161,41 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     return tuple(order)
 
 
+def _gives_way(hit: Hit) -> bool:
+    return hit.status is Status.SUPERSEDED or hit.outdated is not None
+
+
+def mark_outdated(
+    hits: Sequence[Hit], later: Mapping[str, Sequence[Edge]], known: Mapping[str, Record], as_of: AsOf | None
+) -> tuple[Hit, ...]:
+    """Mark what people said that a later statement ends, or may.
+
+    ``later``: edges of ``NodeEdges.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
+    ``as_of``, counts for nothing."""
+    return tuple(_mark_hit(hit, later.get(hit.record.id, ()), known, as_of) if hit.record.kind in _SAID else hit for hit in hits)
+
+
+def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of: AsOf | None) -> Hit:
+    until = [moment for moment in ((as_of.valid, as_of.known) if as_of else ()) if moment is not None]
+    said = [
+        (edge.type is EdgeType.SUPERSEDES, known[edge.source].recorded_at, edge)
+        for edge in ends
+        if edge.source in known
+        and known[edge.source].status in _SHOWN_STATUSES
+        and all(known[edge.source].recorded_at <= end for end in until)
+    ]
+    if not said:
+        return hit
+    closed, moment, edge = max(said, key=lambda one: (one[0], one[1], one[2].source))
+    status = Status.SUPERSEDED if closed else hit.status
+    return replace(hit, status=status, outdated=OutdatedMark(edge.source, moment, edge.weight, closed))
+
+
 def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
     hit = order[place]
     successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+    if hit.outdated is not None:
+        successors.add(hit.outdated.by)
     if not successors:
         return None
     below = range(place + 1, len(order))
@@ -168,10 +215,22 @@ def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) 
     return facts
 
 
-def _attach_facts(hit: Hit, facts: Sequence[Record]) -> Hit:
+def _attach_facts(hit: Hit, facts: Sequence[Record], as_of: AsOf | None) -> Hit:
     """Attach facts; a turn is superseded if all its facts are."""
     if not facts:
         return hit
     quoting = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
-    over = bool(quoting) and all(fact.status is Status.SUPERSEDED for fact in quoting)
+    over = bool(quoting) and all(_is_over(fact, as_of) for fact in quoting)
     return replace(hit, facts=tuple(facts), status=Status.SUPERSEDED if over else hit.record.status)
+
+
+def _is_over(fact: Record, as_of: AsOf | None) -> bool:
+    """True if a fact is superseded.
+    At a past time: if it had ended and that was known."""
+    if fact.status is not Status.SUPERSEDED or as_of is None:
+        return fact.status is Status.SUPERSEDED
+    known, valid = as_of.known, as_of.valid
+    if fact.retired_at is not None and (known is None or fact.retired_at <= known):
+        return True
+    told = fact.ended_at is None or known is None or fact.ended_at <= known
+    return fact.valid_to is not None and told and (valid is None or fact.valid_to <= valid)

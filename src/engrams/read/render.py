@@ -122,6 +122,9 @@ def _begun_note(record: Record) -> str:
 
 
 def _ended_note(hit: Hit) -> str:
+    if hit.outdated is not None:
+        moment = f"{hit.outdated.said_at:%Y-%m-%d}"
+        return f" (no longer so since {moment})" if hit.outdated.closed else f" (may be outdated, see {moment})"
     if hit.status is not Status.SUPERSEDED:
         return ""
     ends = [record.valid_to for record in (hit.record, *hit.facts) if record.valid_to]

@@ -9,6 +9,16 @@ from pydantic import Field
 from engrams.settings.core import SettingsSection, Share
 
 
+class ChangeSettings(SettingsSection):
+    """The learned detector of changes, where rules reconcile."""
+
+    enabled: bool = Field(True, description="Close or mark what a later message of the same speaker makes outdated, however it is said.")
+    close_at: Share = Field(0.75, ge=0, le=1, description="Probability from which the older statement is superseded.")
+    mark_at: Share = Field(
+        0.45, ge=0, le=1, description="Probability from which the older statement is shown as possibly outdated, after the newer one."
+    )
+
+
 class WriteSettings(SettingsSection):
     """Steps from a text to stored facts."""
 
@@ -47,3 +57,4 @@ class WriteSettings(SettingsSection):
     ignore_root: str = Field(
         "", description="Folder whose .gitignore and .secretsignore name files that are never stored. Empty: the current folder."
     )
+    changes: ChangeSettings = ChangeSettings()

@@ -32,9 +32,13 @@ class DigestJob:
 
     kind = EXTRACT
 
-    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings, plain: Embedder | None = None
+    ) -> None:
+        """Set up the job.
+        ``plain``: the embedder of the detector of changes (None: it is off)."""
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat, plain=plain)
         # Without a model a job takes milliseconds: a lock is cheaper than a retry.
         local = embedder.card.inline or not embedder.card.dimension
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))

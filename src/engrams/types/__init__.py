@@ -8,11 +8,13 @@ from engrams.types.results import DerivedMemory as DerivedMemory
 from engrams.types.results import Found as Found
 from engrams.types.results import Hit as Hit
 from engrams.types.results import ImportPlan as ImportPlan
+from engrams.types.results import OutdatedMark as OutdatedMark
 from engrams.types.results import Receipt as Receipt
 from engrams.types.results import RelatedMemory as RelatedMemory
 from engrams.types.results import Trace as Trace
 from engrams.types.results import TraceRow as TraceRow
 from engrams.types.words import ABSORBED as ABSORBED
+from engrams.types.words import BESIDE as BESIDE
 from engrams.types.words import CORRECTED as CORRECTED
 from engrams.types.words import IMPORTED as IMPORTED
 from engrams.types.words import LAYER_OF as LAYER_OF

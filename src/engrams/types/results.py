@@ -64,12 +64,24 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class OutdatedMark:
+    """Sign that a later statement ends what was said.
+    ``by``: the later record's id; ``said_at``: when it was said; ``probability``: 0..1; ``closed``: it is certain enough to supersede."""
+
+    by: str
+    said_at: datetime
+    probability: float
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One found record.
     ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
 
-    ``status`` is the record's, except that a turn whose derived facts have all been superseded says ``superseded``. ``facts``: what was
-    derived from it. ``snippet``: the part of its text that is about the query, 500 characters at most."""
+    ``status`` is the record's, except that a turn says ``superseded`` if a later one ended it or all its facts were superseded.
+    ``facts``: what was derived from it. ``outdated``: a later statement ends it, or may. ``snippet``: the part of its text that is about
+    the query, 500 characters at most."""
 
     record: Record
     score: float
@@ -77,6 +89,7 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict)
     facts: tuple[Record, ...] = ()
     snippet: str = ""
+    outdated: OutdatedMark | None = None
 
 
 @dataclass(frozen=True, slots=True)

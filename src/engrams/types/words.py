@@ -73,6 +73,7 @@ class EdgeType(StrEnum):
     IN_TOPIC = "in_topic"
     RELATES_TO = "relates_to"
     SUPERSEDES = "supersedes"
+    MAY_OUTDATE = "may_outdate"
     CONTRADICTS = "contradicts"
     DERIVED_FROM = "derived_from"
     CO_OCCURS = "co_occurs"
@@ -103,6 +104,9 @@ MERGED = "merged_from"
 
 ABSORBED = "absorbed"
 """The metadata of a memory into which others that say the same were merged: their ids. They go with it."""
+
+BESIDE = "beside"
+"""Metadata of a statement that was set right by hand: ids of later ones that do not end it."""
 
 CORRECTED = "corrected"
 """The metadata of a source of which part was corrected or forgotten: quotes that reads leave out."""

@@ -153,6 +153,16 @@ class ChangeSet:
             ended_at=fact.ended_at, retired_at=fact.retired_at, superseded_by=fact.superseded_by,
         )  # fmt: skip
 
+    def link(self, source: str, target: str, type: EdgeType, weight: float) -> None:
+        """Add an edge between two records, with a weight of 0..1."""
+        self.edges[source, target, type] = Edge(self.owner, source, target, type, weight)
+
+    def end_by_turn(self, fact: Record, turn: Record, reason: str) -> None:
+        """End a fact when a later turn was said."""
+        said = turn.recorded_at
+        end = max(said, fact.valid_from) if fact.valid_from else said
+        self._add_change(fact, "supersede", reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=turn.id)
+
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
         """Return all changes as one batch."""
         changes = [

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
-from engrams.ports import Batch, Change, Query, Reach, Records
-from engrams.types import ABSORBED, CORRECTED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
+from engrams.ports import Batch, Change, Graph, Query, Reach, Records
+from engrams.types import ABSORBED, BESIDE, CORRECTED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 from engrams.write.wordlist import word_set
 
 EDITABLE = word_set("""
@@ -20,6 +21,7 @@ EDITABLE = word_set("""
     """)
 _BY_HAND = "user"
 _STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_MARKS = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
 
@@ -104,6 +106,34 @@ def build_restore(records: Sequence[Record], at: datetime) -> Batch:
             fields = {"status": Status(record.meta.get("was", Status.ACTIVE)), "retired_at": None, "meta": meta}
             changes.append(Change(record.scope.owner, record.id, fields, "restore"))
     return Batch(_BY_HAND, "restored", at, changes=tuple(changes))
+
+
+def build_unmark(record: Record, records: Records, graph: Graph, at: datetime) -> Batch | None:
+    """Build the batch that says a statement still holds.
+
+    None if nothing marks it. A fact that a later statement ended is current again, and what it was said in."""
+    owner = record.scope.owner
+    if record.kind in _STATEMENTS and record.status is Status.SUPERSEDED and record.superseded_by:
+        said = records.get(owner, [quote.source for quote in record.evidence])
+    else:
+        said = (record,) if record.status is Status.ACTIVE else ()
+    marks = (
+        [edge for edge in graph.edges(owner, [one.id for one in said], _MARKS) if edge.target in {one.id for one in said}] if said else []
+    )
+    later = {edge.source for edge in marks}
+    if not later or (record.kind in _STATEMENTS and record.superseded_by not in later):
+        return None
+    quoting = Query(Reach(owner, (owner,), tree=True), statuses=(Status.SUPERSEDED,), sources=tuple(one.id for one in said), limit=1000)
+    newer = replace(quoting, statuses=tuple(Status), sources=tuple(later))
+    by = later | {fact.id for fact in records.find(newer).records}
+    facts = [fact for fact in records.find(quoting).records if fact.superseded_by in by]
+    fields: dict[str, Any] = {"status": Status.ACTIVE, "valid_to": None, "ended_at": None, "superseded_by": ""}
+    changes = [Change(owner, fact.id, dict(fields), "restore", fact.version) for fact in facts]
+    changes += [
+        Change(owner, one.id, {"meta": {**one.meta, BESIDE: sorted({*one.meta.get(BESIDE, ()), *later})}}, "restore", one.version)
+        for one in said
+    ]
+    return Batch(_BY_HAND, "it still holds", at, changes=tuple(changes), unlink=tuple(marks))
 
 
 def find_dependents(record: Record, records: Records, halves: bool = True) -> tuple[Record, ...]:

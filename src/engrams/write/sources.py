@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from engrams.ports import Batch, Change, Query, Reach, Records
+from engrams.errors import RefusedError
+from engrams.ports import Batch, Change, Query, Reach, Records, Store
 from engrams.text.normalize import fold
 from engrams.types import CORRECTED, Kind, Record, Status
+from engrams.write import edit
 from engrams.write.gate import gate_text
 
 ChangeAction: TypeAlias = Literal["edit", "forget", "purge"]
@@ -115,6 +117,16 @@ def _mark_corrected(source: Record, effect: SourceEffect, action: ChangeAction, 
     said = {item["quote"] for item in known}
     fresh = [{"quote": quote, "at": at.isoformat(), "action": action, "by": by.id} for quote in effect.quotes if quote not in said]
     return {"meta": {**source.meta, CORRECTED: [*known, *fresh]}}
+
+
+def build_restoration(record: Record, store: Store, at: datetime) -> Batch:
+    """Build the batch that restores a forgotten or outdated record.
+    RefusedError: it is neither."""
+    if (batch := edit.build_unmark(record, store, store, at)) is not None:
+        return batch
+    if record.status is not Status.FORGOTTEN:
+        raise RefusedError(f"It is not forgotten: its status is {record.status}.")
+    return with_restored_sources(edit.build_restore([record, *edit.find_dependents(record, store)], at), record, store)
 
 
 def with_restored_sources(batch: Batch, record: Record, store: Records) -> Batch:

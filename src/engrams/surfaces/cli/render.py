@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
 
 if TYPE_CHECKING:
-    from engrams.types import Hit, Receipt, Record
+    from engrams.types import Hit, OutdatedMark, Receipt, Record
 
 _WHY = {
     "cos": "close in meaning",
@@ -38,6 +38,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "text": record.text,
         "kind": record.kind,
         "status": hit.status,
+        "outdated": mark_to_dict(hit.outdated),
         "score": round(float(hit.score), 6),
         "valid_from": record.valid_from,
         "valid_to": record.valid_to,
@@ -51,6 +52,13 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "facts": [fact_to_dict(fact) for fact in hit.facts],
         "parts": {name: round(float(part), 6) for name, part in hit.parts.items()},
     }
+
+
+def mark_to_dict(mark: OutdatedMark | None) -> dict[str, Any] | None:
+    """Convert the mark of an outdated statement to JSON values."""
+    if mark is None:
+        return None
+    return {"by": mark.by, "said_at": mark.said_at, "probability": round(mark.probability, 3), "closed": mark.closed}
 
 
 def fact_to_dict(record: Record) -> dict[str, Any]:
@@ -76,6 +84,8 @@ def print_hit(place: int, hit: Hit) -> None:
     """Print one hit."""
     record = hit.record
     about = [format_time(record.valid_from or record.recorded_at), speaker_name(record), "" if hit.status == "active" else str(hit.status)]
+    if hit.outdated is not None and not hit.outdated.closed:
+        about.append(f"may be outdated, see {hit.outdated.by}")
     head = (
         f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')}  {clean('  '.join(part for part in about if part))}"
     )

@@ -65,7 +65,8 @@ class FactOutput:
 
 @dataclass(frozen=True)
 class MatchOutput:
-    """Found memory; the score is 0 to 1."""
+    """Found memory; the score is 0 to 1.
+    outdated: the id of a later memory that ends it, or may."""
 
     id: str
     text: str
@@ -75,6 +76,7 @@ class MatchOutput:
     recorded_at: str
     speaker: str
     facts: list[FactOutput]
+    outdated: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,7 @@ def to_match(hit: Hit) -> MatchOutput:
         recorded_at=record.recorded_at.isoformat(),
         speaker=record.speaker or record.role,
         facts=[FactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
+        outdated=hit.outdated.by if hit.outdated else "",
     )
 
 

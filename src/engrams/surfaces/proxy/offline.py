@@ -81,7 +81,7 @@ def _format_quote(hit: Hit) -> str:
     day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
     who = {"user": "you", "assistant": "the assistant"}.get(record.role, record.role) if record.kind is Kind.TURN else ""
     who = record.speaker or who
-    over = " (outdated)" if hit.status.value == "superseded" else ""
+    over = " (outdated)" if hit.status.value == "superseded" else " (may be outdated)" if hit.outdated else ""
     return f"- {day}{', ' + who if who else ''}: “{text}”{over}"
 
 

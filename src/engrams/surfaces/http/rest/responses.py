@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from engrams.ports import Erased
 from engrams.surfaces.http.rest.errors import to_json
-from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, Receipt, Record, Status, Tier, Trace
+from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, OutdatedMark, Receipt, Record, Status, Tier, Trace
 
 if TYPE_CHECKING:
     from engrams.build import ChangeReport, PurgeCandidate
@@ -101,6 +101,17 @@ class MemoryPage(BaseModel):
     next: str
 
 
+class OutdatedResponse(BaseModel):
+    """Later statement that ends a memory; or, unless ``closed``, may end it.
+
+    ``by``: its id; ``said_at``: when it was said; ``probability``: 0 to 1."""
+
+    by: str
+    said_at: datetime
+    probability: float
+    closed: bool
+
+
 class HitResponse(BaseModel):
     """Found memory; ``parts``: what each source added to the score.
 
@@ -111,6 +122,7 @@ class HitResponse(BaseModel):
     status: Status
     parts: dict[str, float]
     facts: list[MemoryResponse]
+    outdated: OutdatedResponse | None = None
 
 
 class SearchResponse(BaseModel):
@@ -275,7 +287,18 @@ def _field_value(name: str, value: Any) -> Any:
 
 def to_hit(hit: Hit) -> HitResponse:
     facts = [to_memory(fact) for fact in hit.facts]
-    return HitResponse(memory=to_memory(hit.record), score=_round(hit.score), status=hit.status, parts=_round_parts(hit.parts), facts=facts)
+    return HitResponse(
+        memory=to_memory(hit.record),
+        score=_round(hit.score),
+        status=hit.status,
+        parts=_round_parts(hit.parts),
+        facts=facts,
+        outdated=_to_outdated(hit.outdated) if hit.outdated else None,
+    )
+
+
+def _to_outdated(mark: OutdatedMark) -> OutdatedResponse:
+    return OutdatedResponse(by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed)
 
 
 def to_search(found: Found) -> SearchResponse:

@@ -23,7 +23,8 @@ const STATE = {
 /** Chips of kind and, unless active, status. */
 export function labels(memory, status = memory.status) {
   const [tone, text] = STATE[status] ?? [];
-  return [h("span", { class: `chip ${layerName(memory)}` }, kindName(memory.kind)), text && h("span", { class: `chip ${tone}` }, text)];
+  const doubt = !text && memory.outdated && h("span", { class: "chip warn" }, "May be outdated");
+  return [h("span", { class: `chip ${layerName(memory)}` }, kindName(memory.kind)), text && h("span", { class: `chip ${tone}` }, text), doubt];
 }
 
 /** Speaker of a memory. */

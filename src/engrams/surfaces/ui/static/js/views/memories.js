@@ -167,7 +167,7 @@ class Memories {
         ? h(
             "ul",
             { class: "list" },
-            hits.map((hit) => this.line({ ...hit.memory, status: hit.status }, scored(hit))),
+            hits.map((hit) => this.line({ ...hit.memory, status: hit.status, outdated: hit.outdated }, scored(hit))),
           )
         : empty(
             "search",

@@ -1,0 +1,1 @@
+"""Scenarios of changing and unchanging facts, and how much of them memory gets right."""

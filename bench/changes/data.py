@@ -1,0 +1,129 @@
+"""Scenarios, and the pairs of messages that a detector learns from."""
+
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from engrams.models.embed.builtin import BuiltinEmbedder
+from engrams.write.changes.features import SaidMessage, describe_pair, read_message
+
+FOLDER = Path(__file__).with_name("scenarios")
+FILES = ("daily", "work", "chats", "assistants")
+_SEED = 5
+_NOON = datetime(2025, 3, 3, 12, tzinfo=UTC)
+
+Part: TypeAlias = Literal["train", "held"]
+Case: TypeAlias = dict[str, Any]
+
+
+def is_held_out(case: Case) -> bool:
+    """True for the third that nothing is tuned on."""
+    return zlib.crc32(case["id"].encode()) % 3 == 0
+
+
+def read_cases(name: str, part: Part) -> list[Case]:
+    """Read one file's scenarios of one part."""
+    lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [case for line in lines if is_held_out(case := json.loads(line)) == (part == "held")]
+
+
+def parse_moment(text: str) -> datetime:
+    """Parse a time; without a zone it is UTC."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two messages of one scenario. ``learn``: the label is sure enough to learn from; ``about``: both are about the same."""
+
+    case: int
+    old: SaidMessage
+    new: SaidMessage
+    label: bool
+    learn: bool
+    about: bool
+
+
+def build_pairs(cases: Sequence[Case]) -> list[Pair]:
+    """Return every pair of people's messages within a scenario."""
+    embed = BuiltinEmbedder().embed
+    pairs = []
+    for number, case in enumerate(cases):
+        said = [
+            read_message(line["text"], line["who"], parse_moment(line["at"]), embed) for line in case["say"] if line["who"] != "assistant"
+        ]
+        for first, old in enumerate(said):
+            for second in range(first + 1, len(said)):
+                label, learn = _label(case, old.text, said[second].text, first, second)
+                about = label or (first == 0 and second == len(said) - 1)
+                pairs.append(Pair(number, old, said[second], label, learn, about))
+    return pairs
+
+
+def build_strangers(cases: Sequence[Case], near: int = 1, some: int = 2, pool: int = 12) -> list[Pair]:
+    """Return pairs across scenarios of one language, which are no changes: some at random, one of the nearest."""
+    embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
+    said: dict[str, list[tuple[int, list[dict[str, str]]]]] = {}
+    for number, case in enumerate(cases):
+        said.setdefault(case["lang"], []).append((number, [line for line in case["say"] if line["who"] != "assistant"]))
+    pairs = []
+    for number, case in enumerate(cases):
+        lines = [line for line in case["say"] if line["who"] != "assistant"]
+        if len(lines) < 2:
+            continue
+        new = read_message(lines[-1]["text"], lines[-1]["who"], parse_moment(lines[-1]["at"]), embed)
+        others = [each for other, each in said[case["lang"]] if other != number]
+        drawn = [chance.choice(each) for each in chance.sample(others, min(pool, len(others)))]
+        known = [read_message(line["text"], new.speaker, new.at, embed) for line in drawn]
+        nearest = sorted(known[some:], key=lambda one: -float(one.rows[0] @ new.rows[0]))[:near]
+        for old in (*known[:some], *nearest):
+            gap = chance.choice([2, 30, 600, 5000, 50_000, 200_000]) * chance.random()
+            pairs.append(Pair(number, replace(old, at=new.at - timedelta(minutes=gap)), new, False, True, False))
+    return pairs
+
+
+def build_plain_pairs(first: int) -> list[Pair]:
+    """Return the short pairs of ``pairs.jsonl``; each counts as a scenario from the number ``first`` on."""
+    embed, pairs = BuiltinEmbedder().embed, []
+    for number, line in enumerate((FOLDER.parent / "pairs.jsonl").read_text("utf-8").splitlines()):
+        held = json.loads(line)
+        later = _NOON + timedelta(days=held["days"])
+        old, new = read_message(held["old"], "user", _NOON, embed), read_message(held["new"], "user", later, embed)
+        pairs.append(Pair(first + number, old, new, held["change"], True, True))
+    return pairs
+
+
+def to_features(pairs: Sequence[Pair], rarity: dict[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the features of pairs [pairs, columns]."""
+    return np.array([describe_pair(pair.old, pair.new, rarity) for pair in pairs], dtype=np.float64)
+
+
+def _label(case: Case, old: str, new: str, first: int, second: int) -> tuple[bool, bool]:
+    """Return the label of a pair, and if it is sure."""
+    if case["as_of"]:
+        # What held at that time, and what came later.
+        label = bool(case["stale"]) and holds_any(old, case["now"]) and holds_any(new, case["stale"])
+        return label, label or (second == 1 and first == 0 and not holds_any(old, case["now"]))
+    label = holds_any(old, case["stale"]) and holds_any(new, case["now"])
+    return label, label or not holds_any(new, case["stale"])
+
+
+def holds_any(text: str, parts: Sequence[str]) -> bool:
+    """True if a text holds any of the parts, whatever their case."""
+    return any(part.casefold() in text.casefold() for part in parts)
+
+
+def every_case(part: Part) -> Iterator[Case]:
+    """Yield the scenarios of all files."""
+    for name in FILES:
+        yield from read_cases(name, part)

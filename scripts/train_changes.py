@@ -1,0 +1,191 @@
+"""Train the detector of changes from the scenarios in ``bench/changes`` and write its weights.
+
+    python scripts/train_changes.py             train, print cross-validated figures, write the weights
+    python scripts/train_changes.py --dry-run   the figures only
+
+Scenarios that are held out are never read. The same data give the same weights."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from bench.changes.data import Case, Pair, build_pairs, build_plain_pairs, build_strangers, every_case, to_features  # noqa: E402
+
+from engrams.text.terms import terms  # noqa: E402
+from engrams.write.changes.model import Trees, join_odds  # noqa: E402
+
+WEIGHTS = ROOT / "src/engrams/write/changes/weights.npz"
+FOLDS, BINS, LEAST_CASES = 5, 15, 4
+Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """How trees of depth two are grown."""
+
+    trees: int
+    seed: int
+    rate: float = 0.07
+    rows: float = 0.6
+    columns: float = 0.3
+    penalty: float = 5.0
+    least: float = 0.75
+
+    def fit(self, x: Array, y: Array, weights: Array) -> Trees:
+        """Fit trees to labels by Newton boosting."""
+        chance = np.random.default_rng(self.seed)
+        edges = [np.unique(np.quantile(x[:, at], np.linspace(0.05, 0.95, BINS))) for at in range(x.shape[1])]
+        binned = np.stack([np.searchsorted(edge, x[:, at], side="left") for at, edge in enumerate(edges)], 1)
+        odds = np.full(len(y), math.log((weights * y).sum() / (weights * (1 - y)).sum()))
+        base = float(odds[0])
+        columns, limits, leaves = [], [], []
+        for _ in range(self.trees):
+            p = 1 / (1 + np.exp(-odds))
+            gradient, bend = weights * (p - y), weights * p * (1 - p)
+            rows = np.flatnonzero(chance.random(len(y)) < self.rows)
+            some = chance.choice(x.shape[1], int(x.shape[1] * self.columns), replace=False)
+            node, questions = np.zeros(len(y), np.int64), []
+            for level in range(2):
+                at, bins = self._best_splits(binned[np.ix_(rows, some)], node[rows], gradient[rows], bend[rows], 1 << level)
+                chosen = some[at]
+                questions += [(int(c), _edge(edges[c], int(b))) for c, b in zip(chosen, bins, strict=True)]
+                node = 2 * node + (binned[np.arange(len(y)), chosen[node]] > bins[node])
+            sums, bends = np.bincount(node[rows], gradient[rows], 4), np.bincount(node[rows], bend[rows], 4)
+            leaf = -self.rate * sums / (bends + self.penalty)
+            odds += leaf[node]
+            columns.append([c for c, _ in questions])
+            limits.append([limit for _, limit in questions])
+            leaves.append(leaf)
+        return Trees(np.array(columns), np.array(limits), np.array(leaves), base)
+
+    def _best_splits(self, binned: Any, node: Any, gradient: Array, bend: Array, nodes: int) -> tuple[Any, Any]:
+        width, bins = binned.shape[1], BINS + 2
+        flat = ((node[:, None] * width + np.arange(width)) * bins + binned).ravel()
+        shape, size = (nodes, width, bins), nodes * width * bins
+        g = np.bincount(flat, np.repeat(gradient, width), size).reshape(shape).cumsum(2)
+        h = np.bincount(flat, np.repeat(bend, width), size).reshape(shape).cumsum(2)
+        whole_g, whole_h = g[:, :, -1:], h[:, :, -1:]
+        gain = g**2 / (h + self.penalty) + (whole_g - g) ** 2 / (whole_h - h + self.penalty) - whole_g**2 / (whole_h + self.penalty)
+        gain[(h < self.least) | (whole_h - h < self.least)] = -1
+        best = gain.reshape(nodes, -1).argmax(1)
+        return best // bins, best % bins
+
+
+def _edge(edges: Array, place: int) -> float:
+    return float(edges[place]) if place < len(edges) else math.inf
+
+
+def measure_rarity(cases: Sequence[Case]) -> dict[str, float]:
+    """Return the rarity of words that several messages hold; that of any other word under the empty word."""
+    texts = [line["text"] for case in cases for line in case["say"]]
+    found = Counter(word for text in texts for word in set(terms(text)))
+    known = {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in sorted(found.items()) if count >= LEAST_CASES}
+    return {**known, "": math.log((len(texts) + 1) / 1.5)}
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Features and labels of pairs within scenarios and of strangers."""
+
+    pairs: Sequence[Pair]
+    x: Array
+    y: Array
+    cases: Array
+    strangers: Array
+    stranger_cases: Array
+
+    def fit(self, fold: int = -1) -> tuple[Trees, Trees]:
+        """Fit both sets of trees without the scenarios of one fold."""
+        use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
+        about, far = use & np.array([pair.about for pair in self.pairs]), self.stranger_cases % FOLDS != fold
+        change = Boosting(300, 0).fit(self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0))
+        x = np.vstack([self.x[about], self.strangers[far]])
+        y = np.concatenate([np.ones(about.sum()), np.zeros(far.sum())])
+        return change, Boosting(200, 1).fit(x, y, np.where(y == 1, 3.0, 1.0))
+
+    def cross_validate(self) -> Array:
+        """Return each pair's joint log odds by models that did not see its scenario."""
+        odds = np.zeros(len(self.y))
+        for fold in range(FOLDS):
+            change, related = self.fit(fold)
+            rows = self.cases % FOLDS == fold
+            odds[rows] = join_odds(change.score(self.x[rows]), related.score(self.x[rows]))
+        return odds
+
+
+def calibrate(odds: Array, y: Array) -> tuple[float, float]:
+    """Fit scale and shift of a logistic curve (Platt)."""
+    x, beta = np.stack([odds, np.ones(len(odds))], 1), np.array([1.0, 0.0])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-x @ beta))
+        beta -= np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + 1e-6 * np.eye(2), x.T @ (p - y))
+    return float(beta[0]), float(beta[1])
+
+
+def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> None:
+    """Print how many scenarios come out right at thresholds of the probability."""
+    best: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for pair, value in zip(samples.pairs, chance.tolist(), strict=True):
+        if pair.case >= len(cases):
+            continue
+        best[pair.case][pair.label] = max(best[pair.case][pair.label], value)
+    now = {case: scores for case, scores in best.items() if not cases[case]["as_of"]}
+    changes = [scores for case, scores in now.items() if cases[case]["stale"]]
+    traps = [scores for case, scores in now.items() if not cases[case]["stale"]]
+    print(f"{len(changes)} changes, {len(traps)} traps; five folds\n")
+    print("| from | changes found | other pairs of them taken | traps left alone |")
+    print("|---|---|---|---|")
+    for limit in (0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9):
+        found, other = sum(right >= limit for _, right in changes), sum(wrong >= limit for wrong, _ in changes)
+        alone = sum(wrong < limit for wrong, _ in traps)
+        print(f"| {limit} | {found / len(changes):.0%} | {other} | {alone / len(traps):.1%} |")
+
+
+def write_weights(trees: tuple[Trees, Trees], rarity: dict[str, float], curve: tuple[float, float]) -> None:
+    """Write the model file."""
+    held: dict[str, Any] = {"scale": curve[0], "shift": curve[1]}
+    held["words"] = np.frombuffer("\n".join(rarity).encode(), np.uint8)
+    held["rarity"] = np.array(list(rarity.values()), np.float32)
+    for name, one in zip(("change", "related"), trees, strict=True):
+        held[f"{name}_columns"] = one.columns.astype(np.int16)
+        held[f"{name}_limits"] = one.limits.astype(np.float32)
+        held[f"{name}_leaves"] = one.leaves.astype(np.float32)
+        held[f"{name}_base"] = one.base
+    np.savez_compressed(WEIGHTS, **held)
+    print(f"\n{WEIGHTS.relative_to(ROOT)}: {WEIGHTS.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    """Train, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dry-run", action="store_true")
+    given = parser.parse_args()
+    cases = list(every_case("train"))
+    rarity = measure_rarity(cases)
+    pairs, strangers = [*build_pairs(cases), *build_plain_pairs(len(cases))], build_strangers(cases)
+    samples = Samples(
+        pairs, to_features(pairs, rarity), np.array([float(pair.label) for pair in pairs]), np.array([pair.case for pair in pairs]),
+        to_features(strangers, rarity), np.array([pair.case for pair in strangers]),
+    )  # fmt: skip
+    odds = samples.cross_validate()
+    sure = np.array([pair.learn for pair in pairs])
+    scale, shift = calibrate(odds[sure], samples.y[sure])
+    print_figures(samples, cases, 1 / (1 + np.exp(-(scale * odds + shift))))
+    if not given.dry_run:
+        write_weights(samples.fit(), rarity, (scale, shift))
+
+
+if __name__ == "__main__":
+    main()

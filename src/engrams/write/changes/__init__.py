@@ -1,0 +1,1 @@
+"""Learned detector of changes between messages."""

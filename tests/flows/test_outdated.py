@@ -1,0 +1,159 @@
+"""Facts change, history stays: changes said in people's own words, without a model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.surfaces.cli.main import main
+from engrams.surfaces.http.app import create_app
+from engrams.types import Hit, Status
+
+ME = ("user", "alice")
+DENTIST, NEW_DENTIST = "Mein Zahnarzt ist Dr. Pohl.", "Mein Zahnarzt ist jetzt Dr. Reuter, Dr. Pohl hat aufgehört."
+ASK = "Wer ist mein Zahnarzt?"
+START = datetime(2025, 1, 6, 12, tzinfo=UTC)
+
+
+def say(memory: MemoryEngine, *lines: str, days: float = 90, session: str = "s") -> None:
+    """Say lines as one speaker, some days apart."""
+    for number, line in enumerate(lines):
+        memory.observe([Turn(line, at=START + number * timedelta(days=days), session=session)], scope=ME)
+    assert memory.drain(30)
+
+
+def find(memory: MemoryEngine, ask: str, part: str, as_of: datetime | None = None) -> Hit:
+    """Find the hit that holds a text."""
+    return next(hit for hit in memory.search(ask, scope=ME, as_of=as_of).hits if part in hit.record.text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ask", "part"),
+    [
+        ("My landlord is Mr Okafor.", "Mr Okafor is gone, the landlord is Ms Brandt now.", "Who is my landlord?", "Brandt"),
+        ("The newsletter has 310 subscribers.", "The newsletter has 480 subscribers now!", "How many subscribers do we have?", "480"),
+        (DENTIST, NEW_DENTIST, "Wer ist mein Zahnarzt?", "Reuter"),
+        ("The garage code is 4471.", "Sorry, the garage code is 4417, I mixed it up.", "What is the garage code?", "4417"),
+    ],
+)  # fmt: skip
+def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, ask: str, part: str) -> None:
+    """A change in somebody's own words comes first, and what it ends says so."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, old, new)
+        hits = memory.search(ask, scope=ME).hits
+        assert part in hits[0].record.text
+        was = find(memory, ask, old)
+        assert was.status is Status.SUPERSEDED
+        assert all(fact.status is Status.SUPERSEDED for fact in was.facts)
+        assert was.outdated is not None or was.facts
+        assert "no longer so" in memory.context(ask, scope=ME).text
+
+
+def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
+    """An unsure change stays beside the old statement, which is shown after it with a mark."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, "My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now.")
+        ask = "Which bike do I have, the Trek?"
+        hits = memory.search(ask, scope=ME).hits
+        assert "Canyon" in hits[0].record.text
+        was = find(memory, ask, "blue Trek")
+        assert was.status is Status.ACTIVE
+        assert was.outdated is not None
+        assert (was.outdated.by, was.outdated.closed) == (hits[0].record.id, False)
+        assert 0.4 <= was.outdated.probability < 0.8
+        assert "(may be outdated, see 2025-04-06)" in memory.context(ask, scope=ME).text
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Should I leave the town band one day?",
+        "My cousin plays the trumpet in a town band too.",
+        'She told me: "I\'ve stopped playing the trumpet for good."',
+        "If I ever stopped playing the trumpet, the neighbours would cheer.",
+        "New strings for the guitar today, finally.",
+    ],
+)
+def test_leaves_alone_what_still_holds(tmp_path: Path, later: str) -> None:
+    """Questions, other people, quotations and hypotheticals close nothing."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, "I play the trumpet in the town band.", later)
+        assert find(memory, "Do I play the trumpet?", "I play the trumpet in").status is Status.ACTIVE
+
+
+def test_past_shows_what_held_then(tmp_path: Path) -> None:
+    """A read of the past shows what was believed, without a mark."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, DENTIST, NEW_DENTIST)
+        was = find(memory, ASK, DENTIST, as_of=START + timedelta(days=30))
+        assert (was.status, was.outdated) == (Status.ACTIVE, None)
+
+
+def test_change_ends_only_its_own(tmp_path: Path) -> None:
+    """What else was said in the same message stays current."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, "My landlord is Mr Okafor. My sister is a nurse.", "Mr Okafor is gone, the landlord is Ms Brandt now.")
+        was = find(memory, "Who is my landlord?", "Mr Okafor. My")
+        assert was.status is Status.ACTIVE
+        assert {fact.status for fact in was.facts if "nurse" in fact.text} <= {Status.ACTIVE}
+        assert {fact.status for fact in was.facts if "Okafor" in fact.text} <= {Status.SUPERSEDED}
+
+
+def test_restored_statement_is_not_closed_again(tmp_path: Path) -> None:
+    """A closing set right by hand stays so, whatever is learned again."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, DENTIST, NEW_DENTIST)
+        was = find(memory, ASK, DENTIST)
+        assert was.outdated is not None
+        memory.restore(was.record.id, scope=ME)
+        again = find(memory, ASK, DENTIST)
+        assert (again.status, again.outdated) == (Status.ACTIVE, None)
+        assert all(fact.status is Status.ACTIVE for fact in again.facts)
+        assert memory.get(was.record.id, scope=ME).meta["beside"] == [was.outdated.by]
+
+
+def test_forgotten_change_marks_nothing(tmp_path: Path) -> None:
+    """Forgetting the later message takes its mark away."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, DENTIST, NEW_DENTIST)
+        was = find(memory, ASK, DENTIST)
+        assert was.outdated is not None
+        memory.forget(was.outdated.by, scope=ME)
+        assert find(memory, ASK, DENTIST).outdated is None
+
+
+def test_switched_off_leaves_all(tmp_path: Path) -> None:
+    """Without the detector nothing is closed by likeness."""
+    with engrams.open(home=tmp_path, jobs__workers=0, write__changes__enabled=False) as memory:
+        say(memory, DENTIST, NEW_DENTIST)
+        assert find(memory, ASK, DENTIST).outdated is None
+
+
+def test_receipt_tells_what_was_closed(tmp_path: Path) -> None:
+    """The receipt names the older statement, the reason and the probability."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        memory.add(DENTIST, scope=ME, settle=True)
+        receipt = memory.add(NEW_DENTIST, scope=ME, settle=True)
+        told = [decision for decision in receipt.decisions if decision.stage == "changes"]
+        assert [(one.verdict, one.text) for one in told] == [("close", DENTIST)]
+        assert "probability 0." in told[0].reason
+
+
+def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API and the command tell what may be outdated."""
+    asked = "Which bike do I have, the Trek?"
+    with engrams.open(home=tmp_path, jobs__workers=0, user="alice") as memory:
+        say(memory, "My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now.")
+        with TestClient(create_app(memory, memory.settings), base_url="http://localhost") as client:
+            hits = client.post("/v1/search", json={"query": asked}).json()["hits"]
+    was = next(hit for hit in hits if "blue Trek" in hit["memory"]["text"])
+    assert (was["outdated"]["by"], was["outdated"]["closed"]) == (hits[0]["memory"]["id"], False)
+    monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path))
+    monkeypatch.setenv("ENGRAMS_USER", "alice")
+    assert main(["search", asked]) == 0
+    assert f"may be outdated, see {was['outdated']['by']}" in capsys.readouterr().out

@@ -24,10 +24,10 @@ sys.path.insert(0, str(ROOT))
 from bench.changes.data import Case, Pair, build_pairs, build_plain_pairs, build_strangers, every_case, to_features  # noqa: E402
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changes.model import Trees, join_odds  # noqa: E402
+from engrams.write.changes.model import Trees, compete, join_odds  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/write/changes/weights.npz"
-FOLDS, BINS, LEAST_CASES = 5, 15, 4
+FOLDS, BINS, LEAST_CASES, SEEDS = 5, 15, 4, 4
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -83,6 +83,13 @@ class Boosting:
         return best // bins, best % bins
 
 
+def fit_average(trees: int, x: Array, y: Array, weights: Array) -> Trees:
+    """Fit several sets of trees by different seeds; their average is one set."""
+    some = [Boosting(trees, seed).fit(x, y, weights) for seed in range(SEEDS)]
+    columns, limits = np.vstack([one.columns for one in some]), np.vstack([one.limits for one in some])
+    return Trees(columns, limits, np.vstack([one.leaves for one in some]) / SEEDS, float(np.mean([one.base for one in some])))
+
+
 def _edge(edges: Array, place: int) -> float:
     return float(edges[place]) if place < len(edges) else math.inf
 
@@ -110,10 +117,10 @@ class Samples:
         """Fit both sets of trees without the scenarios of one fold."""
         use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
         about, far = use & np.array([pair.about for pair in self.pairs]), self.stranger_cases % FOLDS != fold
-        change = Boosting(300, 0).fit(self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0))
+        change = fit_average(300, self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0))
         x = np.vstack([self.x[about], self.strangers[far]])
         y = np.concatenate([np.ones(about.sum()), np.zeros(far.sum())])
-        return change, Boosting(200, 1).fit(x, y, np.where(y == 1, 3.0, 1.0))
+        return change, fit_average(200, x, y, np.where(y == 1, 3.0, 1.0))
 
     def cross_validate(self) -> Array:
         """Return each pair's joint log odds by models that did not see its scenario."""
@@ -122,6 +129,11 @@ class Samples:
             change, related = self.fit(fold)
             rows = self.cases % FOLDS == fold
             odds[rows] = join_odds(change.score(self.x[rows]), related.score(self.x[rows]))
+        by_message: dict[int, list[int]] = defaultdict(list)
+        for place, pair in enumerate(self.pairs):
+            by_message[id(pair.new)].append(place)
+        for places in by_message.values():
+            odds[places] = compete(odds[places])
         return odds
 
 
@@ -145,12 +157,13 @@ def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> Non
     changes = [scores for case, scores in now.items() if cases[case]["stale"]]
     traps = [scores for case, scores in now.items() if not cases[case]["stale"]]
     print(f"{len(changes)} changes, {len(traps)} traps; five folds\n")
-    print("| from | changes found | other pairs of them taken | traps left alone |")
-    print("|---|---|---|---|")
-    for limit in (0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9):
+    print("| from | changes found | other pairs of them taken | traps left alone | right of what is taken |")
+    print("|---|---|---|---|---|")
+    for limit in np.arange(0.3, 0.98, 0.04).tolist():
         found, other = sum(right >= limit for _, right in changes), sum(wrong >= limit for wrong, _ in changes)
         alone = sum(wrong < limit for wrong, _ in traps)
-        print(f"| {limit} | {found / len(changes):.0%} | {other} | {alone / len(traps):.1%} |")
+        taken = found + other + len(traps) - alone
+        print(f"| {limit:.2f} | {found / len(changes):.0%} | {other} | {alone / len(traps):.1%} | {found / max(taken, 1):.1%} of {taken} |")
 
 
 def write_weights(trees: tuple[Trees, Trees], rarity: dict[str, float], curve: tuple[float, float]) -> None:

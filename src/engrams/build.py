@@ -134,9 +134,8 @@ def _plain_embedder(settings: Settings) -> Embedder | None:
     if not settings.write.changes.enabled:
         return None
     from engrams.models.embed.builtin import BuiltinEmbedder
-    from engrams.models.embed.cache import CachedEmbedder
 
-    return CachedEmbedder(BuiltinEmbedder(), 4096)
+    return BuiltinEmbedder()
 
 
 def store(settings: Settings, clock: Clock) -> Store:

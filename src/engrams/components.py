@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engrams.inspect import MemoryInspector
 from engrams.ports import (
+    CHANGES,
     CONDENSE,
     EMBED,
     ENFORCE,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from engrams.session.summary import ConversationSummaries
     from engrams.session.updates import UpdateQueue
     from engrams.session.working import WorkingTier
+    from engrams.tend.changes import ChangeJob
     from engrams.tend.digest import DigestJob
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.imports import MemoryImports, PurgeFunction
@@ -203,7 +205,14 @@ class Components:
     def digest(self) -> DigestJob:
         from engrams.tend.digest import DigestJob
 
-        return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings, self.deps.plain)
+        return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+
+    @cached_property
+    def changes(self) -> ChangeJob:
+        from engrams.tend.changes import ChangeJob
+
+        deps = self.deps
+        return ChangeJob(deps.store, deps.embedder, deps.clock, deps.settings.write.changes, deps.plain)
 
     @cached_property
     def updates(self) -> UpdateQueue:
@@ -338,6 +347,7 @@ class Components:
             EMBED: self._backfill.run,
             PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
             EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
+            CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
             FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
             TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
             ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job

@@ -69,6 +69,7 @@ class MemoryEngine:
             parts.runner.wake()
             return receipt
         learned = parts.runner.run_leased(job, partial(parts.digest.learn, job, written.records, fresh=True))
+        parts.runner.start()
         return receipt if learned is None else learned.complete(receipt, job.kind)
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:

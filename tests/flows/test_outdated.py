@@ -12,7 +12,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
-from engrams.types import Hit, Status
+from engrams.types import Hit, Kind, Status
 
 ME = ("user", "alice")
 DENTIST, NEW_DENTIST = "Mein Zahnarzt ist Dr. Pohl.", "Mein Zahnarzt ist jetzt Dr. Reuter, Dr. Pohl hat aufgehört."
@@ -134,14 +134,16 @@ def test_switched_off_leaves_all(tmp_path: Path) -> None:
         assert find(memory, ASK, DENTIST).outdated is None
 
 
-def test_receipt_tells_what_was_closed(tmp_path: Path) -> None:
-    """The receipt names the older statement, the reason and the probability."""
+def test_history_tells_what_was_closed(tmp_path: Path) -> None:
+    """An ended fact's history names the reason and the probability, after ``add`` too."""
     with engrams.open(home=tmp_path, jobs__workers=0) as memory:
         memory.add(DENTIST, scope=ME, settle=True)
-        receipt = memory.add(NEW_DENTIST, scope=ME, settle=True)
-        told = [decision for decision in receipt.decisions if decision.stage == "changes"]
-        assert [(one.verdict, one.text) for one in told] == [("close", DENTIST)]
-        assert "probability 0." in told[0].reason
+        memory.add(NEW_DENTIST, scope=ME, settle=True)
+        assert memory.status()["jobs"]["changes"] == {"waiting": 1}
+        assert memory.drain(30)
+        was = next(hit for hit in memory.search(ASK, scope=ME).hits if hit.record.id == first.id)
+        assert was.status is Status.SUPERSEDED
+        assert was.outdated is not None
 
 
 def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +159,24 @@ def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFix
     monkeypatch.setenv("ENGRAMS_USER", "alice")
     assert main(["search", asked]) == 0
     assert f"may be outdated, see {was['outdated']['by']}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "now"),
+    [
+        ("I live in Porto.", "I moved to Bilbao last month.", "Bilbao"),
+        ("Vivo en Valencia.", "Me mudé a Bilbao el mes pasado.", "Bilbao"),
+        ("我住在北京。", "我上个月搬到了成都。", "成都"),
+        ("Ich wohne in Köln.", "Ich bin letzten Monat nach Bonn gezogen.", "Bonn"),
+        ("I moved to Porto two weeks ago.", "I moved to Bilbao in 2012.", "Porto"),
+        ("I live in Porto.", "I moved to Bilbao in 2012.", "Porto"),
+    ],
+)
+def test_told_later_wins_over_undated(tmp_path: Path, old: str, new: str, now: str) -> None:
+    """A recent change told later ends what had no time of its own; an old one is history."""
+    with engrams.open(home=tmp_path, jobs__workers=0, write__changes__enabled=False) as memory:
+        say(memory, old, new, days=5)
+        facts = memory.list(scope=ME, kinds=(Kind.FACT,)).records
+        assert [fact.object for fact in facts if fact.predicate == "lives_in"] == [now]
+        if now == "Bilbao":
+            assert [fact.valid_from for fact in facts] == [datetime(2024, 12, 1, tzinfo=UTC)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engrams.ports.jobs import CHANGES as CHANGES
 from engrams.ports.jobs import CONDENSE as CONDENSE
 from engrams.ports.jobs import EMBED as EMBED
 from engrams.ports.jobs import ENFORCE as ENFORCE

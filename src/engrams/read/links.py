@@ -112,6 +112,8 @@ def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: GraphSe
 
 
 _SAID = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
+_ANSWERS = 0.75
+"""Share of an older statement's score from which the one that may outdate it answers the question too."""
 _SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -142,7 +144,8 @@ def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], as_
 
 
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Move superseding memories above those that they superseded."""
+    """Move superseding memories above those that they superseded.
+    One that only may outdate another must answer the question about as well."""
     order = list(hits)
     if not any(_gives_way(hit) for hit in order):
         return tuple(order)
@@ -198,8 +201,9 @@ def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | 
         successors.add(hit.outdated.by)
     if not successors:
         return None
+    least = 0.0 if hit.status is Status.SUPERSEDED else _ANSWERS * hit.score
     below = range(place + 1, len(order))
-    return next((n for n in below if _is_among(order[n], successors) and order[n].record.id not in moved), None)
+    return next((n for n in below if _is_among(order[n], successors) and order[n].score >= least and order[n].record.id not in moved), None)
 
 
 def _is_among(hit: Hit, ids: set[str]) -> bool:

@@ -41,4 +41,5 @@ from engrams.settings.serve import FeedbackSettings as FeedbackSettings
 from engrams.settings.serve import ServeSettings as ServeSettings
 from engrams.settings.serve import UpstreamSettings as UpstreamSettings
 from engrams.settings.serve import VaultSettings as VaultSettings
+from engrams.settings.write import ChangeSettings as ChangeSettings
 from engrams.settings.write import WriteSettings as WriteSettings

@@ -10,10 +10,28 @@ from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
-from engrams.ports import EXTRACT, FINALISE, KEPT, LEARNED, REVIEW, ROLL, Batch, Chat, Clock, Embedder, Job, JobSpec, Query, Reach, Store
+from engrams.ports import (
+    CHANGES,
+    EXTRACT,
+    FINALISE,
+    KEPT,
+    LEARNED,
+    REVIEW,
+    ROLL,
+    Batch,
+    Chat,
+    Clock,
+    Embedder,
+    Job,
+    JobSpec,
+    Query,
+    Reach,
+    Store,
+)
 from engrams.settings import Settings
 from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
 from engrams.write import flow
+from engrams.write.changes.features import may_change
 from engrams.write.llm import KeptChat, count_together
 from engrams.write.schedule import NEVER, due_reason, last_cosine
 
@@ -32,13 +50,9 @@ class DigestJob:
 
     kind = EXTRACT
 
-    def __init__(
-        self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings, plain: Embedder | None = None
-    ) -> None:
-        """Set up the job.
-        ``plain``: the embedder of the detector of changes (None: it is off)."""
+    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat, plain=plain)
+        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
         # Without a model a job takes milliseconds: a lock is cheaper than a retry.
         local = embedder.card.inline or not embedder.card.dimension
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
@@ -84,7 +98,7 @@ class DigestJob:
                         result.batch,
                         finish=() if rest else (job.lease,),
                         progress=((job.lease, payload),) if rest else (),
-                        jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result)),
+                        jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result), *self._make_change_jobs(owner, heard)),
                         states=() if result.is_empty else marks,
                     )
                     self._store.commit(batch)
@@ -149,6 +163,16 @@ class DigestJob:
             *self._make_retry_jobs(job, records, result),
             *self._make_late_jobs(records, result),
         )
+
+    def _make_change_jobs(self, owner: Scope, heard: flow.Extraction) -> tuple[JobSpec, ...]:
+        """Build the job that looks for what these messages end, where rules reconcile."""
+        section = self._settings.write
+        by_model = self._deps.chat is not None and section.reconcile in ("llm", "auto")
+        if not section.changes.enabled or section.reconcile == "off" or by_model:
+            return ()
+        some = [record.id for record, _ in heard.by_record if not record.meta.get("echo") and may_change(record.text)]
+        tries = self._settings.jobs.max_attempts
+        return (JobSpec(CHANGES, owner.key, {"scope": owner.key, "items": some}, priority=-1, attempts=tries),) if some else ()
 
     def _make_garden_jobs(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
         section = self._settings.garden

@@ -54,6 +54,11 @@ class WorkerPool:
 
     def wake(self) -> None:
         """Start the workers if needed, and let them look for work."""
+        self.start()
+        self._wake.set()
+
+    def start(self) -> None:
+        """Start the workers if needed; those that wait look for work within seconds."""
         with self._lock:
             if not self._threads and self._settings.workers and not self._stop.is_set():
                 self._threads = [
@@ -62,7 +67,6 @@ class WorkerPool:
                 ]
                 for thread in self._threads:
                     thread.start()
-        self._wake.set()
 
     def resume(self) -> None:
         """Start the workers where work of an earlier process is left."""

@@ -13,8 +13,7 @@ class WriteDeps:
     """Stores, models and settings of the write flow.
 
     ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
-    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run.
-    ``plain``: the embedder that the detector of changes was trained with (None: it is off)."""
+    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run."""
 
     records: Records
     settings: WriteSettings
@@ -27,4 +26,3 @@ class WriteDeps:
     gaps: tuple[str, ...] = ()
     lane: str = ""
     patient: bool = False
-    plain: Embedder | None = None

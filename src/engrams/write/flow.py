@@ -16,7 +16,6 @@ from engrams.text.terms import terms
 from engrams.types import Cost, Decision, DerivedMemory, Kind, Receipt, Record, Scope, Status
 from engrams.write import llm, policy
 from engrams.write.candidate import Candidate, canonical_subject
-from engrams.write.changes.detect import apply_changes
 from engrams.write.changeset import ChangeSet, derived_id
 from engrams.write.deps import WriteDeps as WriteDeps
 from engrams.write.echo import remove_echoes
@@ -128,7 +127,6 @@ def reconcile_extraction(extraction: Extraction, deps: WriteDeps, *, actor: str 
             changes.scope, start = record.scope, len(changes.derived)
             for candidate, decision in decided:  # each sees what became of those before it
                 changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
-            apply_changes(record, deps, changes, decisions)
             by_source[record.id] = tuple(changes.derived[start:])
     _supersede_notes(changes, deps)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)

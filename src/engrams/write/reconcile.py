@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from engrams.text.cache import text_cache
@@ -20,6 +20,7 @@ Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conf
 
 # A channel ranks below another if its trust is lower by more than this: user over assistant, not user over import.
 MARGIN = 0.2
+_RECENT = timedelta(days=62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _reconcile_single(candidate: Candidate, values: list[Record], others: list[R
         return Reconciliation("add", candidate, reason="names no value")
     if (held := find_conflict(candidate, values)) is not None:
         return held
-    moment = candidate.effective_at or candidate.said_at
+    moment = _find_moment(candidate, latest)
     if moment is not None and moment < _holds_until(latest):
         until = latest.valid_from or latest.recorded_at
         begun = candidate.valid_from
@@ -213,8 +214,8 @@ def _value_type(thing: str) -> str:
 def _replace_targets(candidate: Candidate, targets: list[Record], reason: str) -> Reconciliation:
     if (held := find_conflict(candidate, targets)) is not None:
         return held
-    moment = candidate.effective_at or candidate.said_at
     latest = max(targets, key=_holds_until)
+    moment = _find_moment(candidate, latest)
     if moment is not None and moment < _holds_until(latest):
         return Reconciliation("add", candidate, until=_holds_until(latest), after=latest, reason="was so before what is known")
     return Reconciliation("replace", candidate, tuple(targets), reason=reason)
@@ -228,6 +229,17 @@ def find_conflict(candidate: Candidate, targets: list[Record]) -> Reconciliation
     if any(candidate.trust < record.trust - MARGIN for record in targets):
         return Reconciliation("conflict", candidate, tuple(targets), reason="a less trusted source")
     return None
+
+
+def _find_moment(candidate: Candidate, latest: Record) -> datetime | None:
+    """Return when a statement holds, for comparison with the latest known one.
+
+    A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling."""
+    moment, said = candidate.effective_at or candidate.said_at, candidate.said_at
+    timeless = latest.valid_from is None or latest.valid_from == latest.recorded_at
+    if moment and said and timeless and candidate.effect == "changes" and latest.recorded_at <= said and said - moment < _RECENT:
+        return said
+    return moment
 
 
 def _holds_until(record: Record) -> datetime:

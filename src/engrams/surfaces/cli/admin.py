@@ -23,6 +23,7 @@ _JOB_NAMES = {
     "roll": "update summary",
     "finalise": "close session",
     "extract": "extract facts",
+    "changes": "find changes",
     "embed": "update embeddings",
     "importance-judge": "judge importance",
     "l1-finalize": "condense memories",

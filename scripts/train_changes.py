@@ -27,7 +27,7 @@ from engrams.text.terms import terms  # noqa: E402
 from engrams.write.changes.model import Trees, compete, join_odds  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/write/changes/weights.npz"
-FOLDS, BINS, LEAST_CASES, SEEDS = 5, 15, 4, 4
+FOLDS, BINS, LEAST_CASES = 5, 15, 4
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -83,13 +83,6 @@ class Boosting:
         return best // bins, best % bins
 
 
-def fit_average(trees: int, x: Array, y: Array, weights: Array) -> Trees:
-    """Fit several sets of trees by different seeds; their average is one set."""
-    some = [Boosting(trees, seed).fit(x, y, weights) for seed in range(SEEDS)]
-    columns, limits = np.vstack([one.columns for one in some]), np.vstack([one.limits for one in some])
-    return Trees(columns, limits, np.vstack([one.leaves for one in some]) / SEEDS, float(np.mean([one.base for one in some])))
-
-
 def _edge(edges: Array, place: int) -> float:
     return float(edges[place]) if place < len(edges) else math.inf
 
@@ -117,10 +110,10 @@ class Samples:
         """Fit both sets of trees without the scenarios of one fold."""
         use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
         about, far = use & np.array([pair.about for pair in self.pairs]), self.stranger_cases % FOLDS != fold
-        change = fit_average(300, self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0))
+        change = Boosting(300, 0).fit(self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0))
         x = np.vstack([self.x[about], self.strangers[far]])
         y = np.concatenate([np.ones(about.sum()), np.zeros(far.sum())])
-        return change, fit_average(200, x, y, np.where(y == 1, 3.0, 1.0))
+        return change, Boosting(200, 1).fit(x, y, np.where(y == 1, 3.0, 1.0))
 
     def cross_validate(self) -> Array:
         """Return each pair's joint log odds by models that did not see its scenario."""

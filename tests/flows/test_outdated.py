@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -18,6 +19,11 @@ ME = ("user", "alice")
 DENTIST, NEW_DENTIST = "Mein Zahnarzt ist Dr. Pohl.", "Mein Zahnarzt ist jetzt Dr. Reuter, Dr. Pohl hat aufgehört."
 ASK = "Wer ist mein Zahnarzt?"
 START = datetime(2025, 1, 6, 12, tzinfo=UTC)
+
+
+def open_eager(home: Path, **more: Any) -> MemoryEngine:
+    """Open memory that closes and marks at low probabilities."""
+    return engrams.open(home=home, jobs__workers=0, write__changes__close_at=0.6, write__changes__mark_at=0.3, **more)
 
 
 def say(memory: MemoryEngine, *lines: str, days: float = 90, session: str = "s") -> None:
@@ -43,7 +49,7 @@ def find(memory: MemoryEngine, ask: str, part: str, as_of: datetime | None = Non
 )  # fmt: skip
 def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, ask: str, part: str) -> None:
     """A change in somebody's own words comes first, and what it ends says so."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, old, new)
         hits = memory.search(ask, scope=ME).hits
         assert part in hits[0].record.text
@@ -56,7 +62,7 @@ def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, as
 
 def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
     """An unsure change stays beside the old statement, which is shown after it with a mark."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, "My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now.")
         ask = "Which bike do I have, the Trek?"
         hits = memory.search(ask, scope=ME).hits
@@ -65,7 +71,7 @@ def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
         assert was.status is Status.ACTIVE
         assert was.outdated is not None
         assert (was.outdated.by, was.outdated.closed) == (hits[0].record.id, False)
-        assert 0.4 <= was.outdated.probability < 0.8
+        assert 0.3 <= was.outdated.probability < 0.6
         assert "(may be outdated, see 2025-04-06)" in memory.context(ask, scope=ME).text
 
 
@@ -81,14 +87,14 @@ def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
 )
 def test_leaves_alone_what_still_holds(tmp_path: Path, later: str) -> None:
     """Questions, other people, quotations and hypotheticals close nothing."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, "I play the trumpet in the town band.", later)
         assert find(memory, "Do I play the trumpet?", "I play the trumpet in").status is Status.ACTIVE
 
 
 def test_past_shows_what_held_then(tmp_path: Path) -> None:
     """A read of the past shows what was believed, without a mark."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, DENTIST, NEW_DENTIST)
         was = find(memory, ASK, DENTIST, as_of=START + timedelta(days=30))
         assert (was.status, was.outdated) == (Status.ACTIVE, None)
@@ -96,7 +102,7 @@ def test_past_shows_what_held_then(tmp_path: Path) -> None:
 
 def test_change_ends_only_its_own(tmp_path: Path) -> None:
     """What else was said in the same message stays current."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, "My landlord is Mr Okafor. My sister is a nurse.", "Mr Okafor is gone, the landlord is Ms Brandt now.")
         was = find(memory, "Who is my landlord?", "Mr Okafor. My")
         assert was.status is Status.ACTIVE
@@ -106,7 +112,7 @@ def test_change_ends_only_its_own(tmp_path: Path) -> None:
 
 def test_restored_statement_is_not_closed_again(tmp_path: Path) -> None:
     """A closing set right by hand stays so, whatever is learned again."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, DENTIST, NEW_DENTIST)
         was = find(memory, ASK, DENTIST)
         assert was.outdated is not None
@@ -119,7 +125,7 @@ def test_restored_statement_is_not_closed_again(tmp_path: Path) -> None:
 
 def test_forgotten_change_marks_nothing(tmp_path: Path) -> None:
     """Forgetting the later message takes its mark away."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+    with open_eager(tmp_path) as memory:
         say(memory, DENTIST, NEW_DENTIST)
         was = find(memory, ASK, DENTIST)
         assert was.outdated is not None
@@ -134,22 +140,22 @@ def test_switched_off_leaves_all(tmp_path: Path) -> None:
         assert find(memory, ASK, DENTIST).outdated is None
 
 
-def test_history_tells_what_was_closed(tmp_path: Path) -> None:
-    """An ended fact's history names the reason and the probability, after ``add`` too."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
-        memory.add(DENTIST, scope=ME, settle=True)
-        memory.add(NEW_DENTIST, scope=ME, settle=True)
+def test_looks_for_changes_off_the_path(tmp_path: Path) -> None:
+    """``add`` leaves the search for changes to a job, one for several messages."""
+    with open_eager(tmp_path) as memory:
+        memory.add("My bike is a blue Trek.", scope=ME)
+        memory.add("Someone stole the Trek, I ride a Canyon now.", scope=ME)
+        memory.add("I ride to work now.", scope=ME)
         assert memory.status()["jobs"]["changes"] == {"waiting": 1}
+        assert find(memory, "Which bike do I have, the Trek?", "blue Trek").outdated is None
         assert memory.drain(30)
-        was = next(hit for hit in memory.search(ASK, scope=ME).hits if hit.record.id == first.id)
-        assert was.status is Status.SUPERSEDED
-        assert was.outdated is not None
+        assert find(memory, "Which bike do I have, the Trek?", "blue Trek").outdated is not None
 
 
 def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The API and the command tell what may be outdated."""
     asked = "Which bike do I have, the Trek?"
-    with engrams.open(home=tmp_path, jobs__workers=0, user="alice") as memory:
+    with open_eager(tmp_path, user="alice") as memory:
         say(memory, "My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now.")
         with TestClient(create_app(memory, memory.settings), base_url="http://localhost") as client:
             hits = client.post("/v1/search", json={"query": asked}).json()["hits"]

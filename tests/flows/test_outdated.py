@@ -186,3 +186,12 @@ def test_told_later_wins_over_undated(tmp_path: Path, old: str, new: str, now: s
         assert [fact.object for fact in facts if fact.predicate == "lives_in"] == [now]
         if now == "Bilbao":
             assert [fact.valid_from for fact in facts] == [datetime(2024, 12, 1, tzinfo=UTC)]
+
+
+def test_command_waits_for_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``engrams add`` has looked for changes when it ends."""
+    monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path))
+    for line in ("My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now."):
+        assert main(["add", line]) == 0
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        assert memory.status()["jobs"]["changes"] == {"done": 1}

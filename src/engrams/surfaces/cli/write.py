@@ -32,6 +32,8 @@ Preview = Annotated[bool, typer.Option("--preview", help="Only show what it woul
 
 _ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _PAGE = 500
+_SETTLE = 2.0
+"""Seconds that `add` gives to the work after a write, where no model does it."""
 _TOLD = ("also said", "sources", "git history", "git remote", "backups", "other files")
 """Places that a purge may leave to whoever asked for it."""
 
@@ -116,6 +118,8 @@ def add(
             receipts.append(receipt)
             if not (quiet or options.json):
                 print_receipt(receipt, turn.text)
+        if engine.chat_model is None and receipts:
+            engine.drain(_SETTLE)  # what a message ends is known when the next command looks
         if versioned and receipts and engine.vault is not None:
             engine.vault.write()
             engine.vault.commit(f"Add {len(receipts)} {'memory' if len(receipts) == 1 else 'memories'}")

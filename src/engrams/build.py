@@ -15,7 +15,7 @@ from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat.factory import choose_chat, inject
 from engrams.models.discover import find_model_server_at as find_model_server_at
 from engrams.models.discover import find_model_servers as find_model_servers
-from engrams.models.embed.factory import choose_embedder
+from engrams.models.embed.factory import choose_embedder, make_plain
 from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.tokens.factory import choose_counter
@@ -78,7 +78,6 @@ def open(
     model = choose_chat(settings.chat, clock, ledger=kept) if chat is None else inject(chat, settings.chat, clock, ledger=kept)
     embedder = _embedder(settings, embedder)
     judge = settings.rerank
-    choice = RerankerChoice(judge.provider, judge.model, judge.url, judge.api_key)
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
         EngineDeps(
@@ -88,12 +87,12 @@ def open(
             chat=model,
             counter=choose_counter(settings.read.tokenizer, clock),
             clock=clock,
-            reranker=choose_reranker(choice, clock, model),
+            reranker=choose_reranker(RerankerChoice(judge.provider, judge.model, judge.url, judge.api_key), clock, model),
             handlers=files.handlers if files else {},
             skills=_skills(settings, embedder, clock),
             files=files,
             home=_home(settings, files, clock),
-            plain=_plain_embedder(settings),
+            plain=make_plain() if settings.write.changes.enabled else None,
         )
     )
     if files is not None:
@@ -127,15 +126,6 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     except RefusedError:
         return NullEmbedder()
     return found
-
-
-def _plain_embedder(settings: Settings) -> Embedder | None:
-    """The embedder that the detector of changes was trained with."""
-    if not settings.write.changes.enabled:
-        return None
-    from engrams.models.embed.builtin import BuiltinEmbedder
-
-    return BuiltinEmbedder()
 
 
 def store(settings: Settings, clock: Clock) -> Store:

@@ -28,7 +28,7 @@ class ChangeJob:
         self._detector = ChangeDetector(store, card.id if card.dimension else "", plain, settings) if plain is not None else None
 
     def run(self, job: Job) -> None:
-        """Close or mark what the job's messages end, in the order in which they were said."""
+        """Close or mark what the messages end, in their order."""
         owner, items = Scope.parse(job.payload["scope"]).owner, list(job.payload["items"])
         while True:
             part, items = items[:_STEP], items[_STEP:]

@@ -165,7 +165,7 @@ class DigestJob:
         )
 
     def _make_change_jobs(self, owner: Scope, heard: flow.Extraction) -> tuple[JobSpec, ...]:
-        """Build the job that looks for what these messages end, where rules reconcile."""
+        """Build the job that looks for what these messages end."""
         section = self._settings.write
         by_model = self._deps.chat is not None and section.reconcile in ("llm", "auto")
         if not section.changes.enabled or section.reconcile == "off" or by_model:

@@ -58,7 +58,8 @@ class WorkerPool:
         self._wake.set()
 
     def start(self) -> None:
-        """Start the workers if needed; those that wait look for work within seconds."""
+        """Start the workers if needed.
+        Those that wait look for work within seconds."""
         with self._lock:
             if not self._threads and self._settings.workers and not self._stop.is_set():
                 self._threads = [

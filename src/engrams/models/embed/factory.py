@@ -45,3 +45,10 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
             return CachedEmbedder(connect_ollama(settings, clock))
         case _:
             assert_never(settings.provider)
+
+
+def make_plain() -> Embedder:
+    """Make the embedder that the detector of changes was trained with."""
+    from engrams.models.embed.builtin import BuiltinEmbedder
+
+    return BuiltinEmbedder()

@@ -41,7 +41,8 @@ class DetectedChange:
 
 
 class ChangeDetector:
-    """Detector of earlier statements that a new one ends; messages it has read are cached."""
+    """Detector of earlier statements that a new one ends.
+    Messages it has read are cached."""
 
     def __init__(self, store: Store, model: str, plain: Embedder, settings: ChangeSettings) -> None:
         """Set up the detector.
@@ -65,7 +66,7 @@ class ChangeDetector:
             changes.link(record.id, found.old.id, EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE, found.probability)
 
     def _detect(self, record: Record) -> list[DetectedChange]:
-        """Find earlier statements of the speaker that a new one probably ends, the most probable first."""
+        """Find earlier statements that a new one ends, most probable first."""
         if record.kind not in _SAID or record.status not in (Status.ACTIVE, Status.ARCHIVED):
             return []
         earlier = self._find_earlier(record)

@@ -28,8 +28,9 @@ from engrams.store.sqlite.rawpages import (
     value_size,
 )
 from engrams.store.sqlite.rows import FIELDS, decode_record
-from engrams.store.sqlite.sql import fetch_one, query
+from engrams.store.sqlite.sql import execute, fetch_one, query
 from engrams.store.sqlite.values import EMPTY_JSON, mend_row
+from engrams.store.sqlite.vectors import find_damaged
 
 _NUMBERED = ("models", "records", "outbox")
 _BY_RECORD = ("history", "vectors", "quotes")
@@ -89,6 +90,8 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
         copied = _insert_all(new, found)
         for name in ("drop_orphan_vectors", "drop_orphan_history", "renumber_changes", "add_erasure"):
             new.execute(query(name))
+        for record, model in find_damaged(new):
+            execute(new, "drop_vector", record, model)
         if copied["records"]:
             lexicon.rebuild(new)
         new.execute("COMMIT")

@@ -380,6 +380,7 @@ _SPECIAL: dict[str, _Special] = {
     "have": _interpret_possession,
     "go": _interpret_going,
     "turn": events.interpret_age_reached,
+    **dict.fromkeys(("build", "compile", "test", "lint", "format", "bundle", "manage"), events.interpret_tool),
     "become": events.interpret_becoming,
     "break": events.interpret_breakup,
     "split": events.interpret_breakup,

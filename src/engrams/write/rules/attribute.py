@@ -49,7 +49,9 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
     things = [word.lower for word in owner[1:] if word.lower != "'s"]
     favorite = next((word for word in things[:-1] if word in ("favorite", "favourite", "fave", "fav")), "")
     named = _match_name(rest, things[-1]) if owner[0].lower in ("my", "our") else ()
-    found = dates.filter_within(dates.shift_ahead(times, speech.said_at), clause.start, clause.end)
+    found = dates.filter_within(times, clause.start, clause.end)
+    if things[-1] in ("birthday", "anniversary"):
+        found = tuple(span for span in found if dates.names_year(span))  # it comes every year
     exact = any(span.grain == "day" for span in found)
     if not _has_value(things[-1], rest, bool(favorite), bool(named) or exact, owner[0].lower == "the"):
         return None
@@ -65,7 +67,7 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
         kind=Kind.PREFERENCE if favorite else Kind.FACT,
         subject=subject,
         predicate=predicate,
-        object=words.removeprefix("on ").removeprefix("in ") if found else render.render_value(body, text, (), speech.speaker),
+        object=words.removeprefix("on ").removeprefix("in ") if found or times else render.render_value(body, text, (), speech.speaker),
         category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
         single=bool(favorite)
         or lone

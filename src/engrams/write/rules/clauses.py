@@ -124,15 +124,22 @@ def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[Englis
         while after < len(words) - 1 and (words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS):
             after += 1
         known = find_lemma(words[after].lower)
-        if known is None or not _is_parallel(found[-1], known[1], words, after):
+        last, works = found[-1], _is_work(words, after)
+        if known is None or not (works or _is_parallel(last, known[1], words, after)):
             return at
-        last = found[-1]
-        clause, end = _parse_verb_phrase(words, after, last.person, last.owner, words[after].start, names, like=last.tense)
+        clause, end = _parse_verb_phrase(
+            words, after, last.person, last.owner, words[after].start, names, like=None if works else last.tense
+        )
         if clause is None:
             return at
         found.append(clause)
         at = max(end, after + 1)
     return at
+
+
+def _is_work(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for "work as", a fact of its own."""
+    return at + 1 < len(words) and words[at].lower in ("work", "works") and words[at + 1].lower in ("as", "at", "for")
 
 
 def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int) -> bool:
@@ -229,6 +236,8 @@ def _starts_predicate(words: Sequence[ClauseToken], at: int) -> bool:
     if at >= len(words):
         return False
     lower = words[at].lower
+    if _is_work(words, at):
+        return True
     if lower in BE or lower in ("have", "has", "had", "will", "did", "do", "does", "'ll", "'ve"):
         return True
     known = find_lemma(lower)

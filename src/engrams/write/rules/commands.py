@@ -39,6 +39,9 @@ _NEVER = re.compile(
     r"|(?:please )?(?:don't|do not|stop|avoid)\s++(?P<c>.+?)(?<=\S)\s++(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
     re.IGNORECASE | re.DOTALL,
 )
+_USE_NEVER = re.compile(
+    r"(?:always )?use (?P<a>[\w.+#-]+(?: [\w.+#-]+)?),? (?:and )?never (?:use )?(?P<b>[\w.+#-]+(?: [\w.+#-]+)?)$", re.IGNORECASE
+)
 _WHEN = re.compile(
     (
         r"(?:whenever|every time|each time|anytime|any time|when(?:ever)?)\s+(?P<a>(?:i|you|we|the user|someone|there|a|an|the"
@@ -58,7 +61,7 @@ _CALL_ME = re.compile(
 _DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
 _IMPERATIVE = word_set("""
     use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain
-    check
+    check confirm verify remind double-check summarize summarise explain consult prioritize prioritise structure break
     run test cite quote mention suggest recommend assume prefer limit avoid do provide list translate sign wrap double prefix return tell
     stop
     """)
@@ -104,20 +107,12 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
     piece = sentence.text[at:].rstrip()
     quote = text[sentence.start + at : sentence.start + at + len(piece)]
     if match := _CALL_ME.match(piece):
-        name = match["a"].rstrip(".,!")
-        if not name[0].isupper() and name.islower() and len(name) < 2:
-            return None
+        return _name_speaker(match["a"].rstrip(".,!"), quote, speech)
+    if match := _USE_NEVER.match(piece):
         return _build_candidate(
-            quote,
-            speech,
-            Kind.FACT,
-            f"{speech.speaker[:1].upper()}{speech.speaker[1:]} is called {name}",
-            speech.subject,
-            "is_named",
-            name,
-            category="identity",
-            single=True,
-        )
+            quote, speech, Kind.RULE, f"Always use {match['a']}, never {match['b']}", "assistant", "always", f"use {match['a']}",
+            triggers=(match["a"].lower(), match["b"].lower()),
+        )  # fmt: skip
     if match := _NEVER.match(piece):
         body = _command_body(match)
         if body and _is_imperative(body, negative=True):
@@ -152,6 +147,23 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
         if body and _is_imperative(body):
             return _build_candidate(quote, speech, Kind.RULE, f"Always {_rewrite_command(body, speech)}", "assistant", "always", body)
     return None
+
+
+def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> Candidate | None:
+    """Note ``call me Kit``."""
+    if not name[0].isupper() and name.islower() and len(name) < 2:
+        return None
+    return _build_candidate(
+        quote,
+        speech,
+        Kind.FACT,
+        f"{speech.speaker[:1].upper()}{speech.speaker[1:]} is called {name}",
+        speech.subject,
+        "is_named",
+        name,
+        category="identity",
+        single=True,
+    )
 
 
 def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:

@@ -11,6 +11,11 @@ from engrams.text.when import EARLIEST, LATEST, TimeSpan, find_times
 
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
+_SEASON_THING = re.compile(
+    r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival"
+    r"|fair|school|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$", re.IGNORECASE)
 _VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
@@ -56,15 +61,41 @@ def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
             and _MODEL.search(text[max(0, span.at - 20) : span.at])
             and text[span.at + 4 : span.at + 6].strip().isalpha()
         )
+        and not (span.grain == "season" and not _LEAN.search(span.text) and _SEASON_THING.match(text, span.at + len(span.text)))
     )
 
 
-def shift_ahead(found: Sequence[TimeSpan], said: datetime) -> tuple[TimeSpan, ...]:
-    """Shift past weekdays ahead, as the present tense means them."""
-    return tuple(
-        replace(span, start=span.start + _WEEK, end=span.end + _WEEK) if span.end <= said and _WEEKDAY.match(span.text) else span
-        for span in found
-    )
+_AHEAD = frozenset(("present", "future", "progressive", "must"))
+_BEHIND = frozenset(("past", "perfect", "used", "was", "been"))
+_DATED = re.compile(
+    rf"(?:\b(?:{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b)|^\d{{1,2}}[/.]\d{{1,2}}$", re.IGNORECASE
+)
+_LEAN = re.compile(r"\b(?:last|past|previous|ago|this|next|coming|yesterday|today|tomorrow|tonight)\b", re.IGNORECASE)
+
+
+def names_year(span: TimeSpan) -> bool:
+    """True where the words name a year, or are counted from now."""
+    return bool(_YEAR.search(span.text) or _LEAN.search(span.text) or not _DATED.search(span.text))
+
+
+def orient_times(found: Sequence[TimeSpan], said: datetime, tense: str) -> tuple[TimeSpan, ...]:
+    """Turn dates without a year: plans after ``said``, reports before."""
+    if tense in _AHEAD:
+        return tuple(_turn(span, 1) if span.end <= said else span for span in found)
+    if tense in _BEHIND:
+        return tuple(_turn(span, -1) if span.start > said else span for span in found)
+    return tuple(found)
+
+
+def _turn(span: TimeSpan, sign: int) -> TimeSpan:
+    if _WEEKDAY.match(span.text):
+        return replace(span, start=span.start + sign * _WEEK, end=span.end + sign * _WEEK)
+    if span.grain not in ("day", "month") or names_year(span):
+        return span
+    try:
+        return replace(span, start=span.start.replace(year=span.start.year + sign), end=span.end.replace(year=span.end.year + sign))
+    except ValueError:  # 29 February
+        return span
 
 
 def filter_within(found: Sequence[TimeSpan], start: int, end: int) -> tuple[TimeSpan, ...]:

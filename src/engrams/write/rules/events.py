@@ -185,6 +185,15 @@ def interpret_switch(clause: EnglishClause, words: tuple[ClauseToken, ...], _: U
     return ClauseMeaning("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
 
 
+def interpret_tool(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
+    """Interpret ``we build this with Bazel``."""
+    at = next((i for i, word in enumerate(words[:3]) if word.lower in ("with", "using")), None)
+    tool = cut_at_preposition(words[at + 1 :]) if at is not None else ()
+    if clause.tense != "present" or clause.negated or clause.person == "other" or len(tool) != 1 or not is_concrete(tool):
+        return None
+    return ClauseMeaning("uses", "technical", tool, confidence=0.8, importance=0.6)
+
+
 def interpret_retirement(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense not in ("past", "perfect") or clause.negated or clause.person != "self":
         return None
@@ -195,7 +204,7 @@ def interpret_retirement(clause: EnglishClause, words: tuple[ClauseToken, ...], 
 
 
 def interpret_age_reached(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
-    if clause.tense in ("past", "perfect") and words and words[0].text.isdigit() and int(words[0].text) <= 120:
+    if clause.tense in ("past", "perfect", "present", "progressive") and words and words[0].text.isdigit() and int(words[0].text) <= 120:
         return ClauseMeaning("age", "identity", words[:1], words[0].text, "changes", confidence=0.9, importance=0.7, event=True)
     return None
 

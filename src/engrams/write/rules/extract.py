@@ -18,9 +18,10 @@ from engrams.write.rules.commands import extract_command, extract_procedure, par
 from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.languages.match import extract_foreign
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
-from engrams.write.rules.predicates import RELATIONS
+from engrams.write.rules.predicates import JOBS, RELATIONS
 from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.segment import ClauseToken, TextSentence, split_sentences, tokens
+from engrams.write.rules.sound import is_sound
 from engrams.write.slots import canonical_predicate, is_single
 
 _MOST = 24
@@ -45,6 +46,7 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, 
     covered = [item.quote for candidate in found for item in candidate.evidence]
     facts = extract_english(text, speech, request.at) + extract_foreign(text, speech)
     found += [fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)]
+    found = [one for one in found if is_sound(one)]
     if request.explicit:
         found = [replace(one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)) for one in found]
         found = found or _build_verbatim(request.text, speech)
@@ -120,6 +122,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
 def _read_clause(
     clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> list[Candidate]:
+    times = dates.orient_times(times, speech.said_at, clause.tense)
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")
@@ -133,12 +136,13 @@ def _read_clause(
         return []
     if clause.person == "other" and clause.verb == "be" and (held := extract_inverse_attribute(clause, text, speech)):
         return [held]
-    times = dates.shift_ahead(times, speech.said_at) if clause.tense in ("present", "future", "progressive", "must") else times
     lasting = any(word.lower in ("since", "for") for word in clause.rest)
     untimed = replace(clause, rest=_drop_times(clause.rest, times), lasting=lasting)
     reading = interpret_copula(untimed, speech) if clause.verb == "be" else interpret_action(untimed, speech)
     if reading is None:
         return []
+    if reading.predicate == "age" and any(span.start > speech.said_at for span in dates.filter_within(times, clause.start, clause.end)):
+        reading = replace(reading, predicate="turns", effect="states")
     main = _to_candidate(reading, clause, text, subject, speech, times)
     extra = [_build_secondary(more, clause, subject, main) for more in reading.extra]
     return [main, *extra, *subject.extra]
@@ -174,6 +178,8 @@ def _to_candidate(
     rest = trim_trailing(clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
     found = dates.filter_within(times, start, clause.end)
+    if reading.kind is Kind.PREFERENCE:
+        found = tuple(span for span in found if dates.names_year(span))  # "I love the sea in June" is of every June
     name = "" if clause.person != "other" else speech.speaker
     words = render.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
     if clause.infinitive and rest and rest[0].lower != "to":
@@ -326,11 +332,35 @@ _EMPTY = re.compile(
 _ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
 
 
+_NOT_A = re.compile(
+    r"^\W*(?i:(?:actually|no|nope|wait|sorry|oops|correction|well|oh|by the way|btw)\b[\s,:;.!-]*)*"
+    r"(?P<s>(?:[Mm]y \w+ )?[A-Z][\w'-]*?|[Mm]y \w+)(?:'s not| is not| isn't| is no) (?P<na>an? |the )?(?P<n>\w[\w -]{1,40}?)"
+    r"\s*[,;–-]+\s*(?:but )?"
+    r"(?:she|he|they)(?:'s|'re| is| are) (?:actually |really |now )?(?P<va>an? |the )?(?P<v>\w[\w -]{1,40}?)(?: now)?$"
+)
+
+
+def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) -> Candidate:
+    """Correct "Anna isn't a doctor, she's a dentist"."""
+    who, value = match["s"], match["v"]
+    shown = render.to_third_person(who, 0, len(who), (), speech.speaker)
+    job = value.split()[-1].lower() in JOBS
+    return Candidate(
+        text=render.build_sentence(shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"),
+        kind=Kind.CORRECTION, subject=who.split()[-1] if who.split()[-1][0].isupper() else f"{speech.subject}'s {who.split()[-1]}",
+        predicate="job" if job else "is", object=value, category="work" if job else "knowledge", effect="corrects", single=job,
+        wrong_value=match["n"], evidence=(speech.evidence(quote),), confidence=0.85, importance=0.7, trust=speech.trust,
+        said_at=speech.said_at, effective_at=speech.said_at, reason="rule correction",
+    )  # fmt: skip
+
+
 def extract_correction(sentence: TextSentence, text: str, speech: UtteranceContext) -> Candidate | None:
     """Extract a correction without a slot: new and rejected value."""
     piece = sentence.text.strip()
     if len(piece) > 140:
         return None
+    if match := _NOT_A.match(piece):
+        return _correct_kind(match, text[sentence.start : sentence.start + len(sentence.text)].strip(), speech)
     match = _PAIR.match(piece) or _ELLIPTIC.match(piece) or _MEANT.match(piece)
     if match is None:
         return None

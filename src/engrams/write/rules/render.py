@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from engrams.text.when import TimeSpan
 from engrams.write.rules.clauses import EnglishClause
@@ -39,7 +40,7 @@ def to_third_person(text: str, start: int, end: int, found: Sequence[TimeSpan], 
         if span.at >= at and stop <= end:
             parts.extend((text[at : span.at], spell_out(span, text[start : span.at])))
             at = stop
-    whole = "".join((*parts, text[at:end])).replace("’", "'")
+    whole = unescape("".join((*parts, text[at:end]))).replace("’", "'")
     whole = _COLLOQUIAL.sub(lambda match: _FULL[match[0].lower()], whole)
     whole = _SELF.sub(lambda match: _replace_pronoun(match[0], name), whole)
     return " ".join(whole.split()).strip(" ,;:-")

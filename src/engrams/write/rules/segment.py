@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import Literal, TypeAlias
 
 from engrams.write.candidate import Modality
@@ -18,6 +19,10 @@ _FENCE = re.compile(
 )
 _QUOTE = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,400})[\"“”«»]")
 _TITLE = 6
+_SAID = re.compile(
+    r"(?<=[:,])(\s*)['‘](?=\S)([^'‘’\n]|(?<=\w)['’](?=\w)){1,400}['’](?!\w)",
+)
+_ENTITY = re.compile(r"&(?:#\d{1,5}|#x[0-9a-f]{1,5}|[a-z]{2,8});", re.IGNORECASE)
 _END = re.compile(
     r"(?<![.!?。！？…])[.!?。！？…]++[\"'”’)\]]*+(?=\s|$|[\u3000-\u9fff])|[。！？]"
     r"|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
@@ -55,7 +60,12 @@ _FICTION = re.compile(
     re.IGNORECASE,
 )
 _JOKE = re.compile(
-    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?)\b|(?:^|\s)/s\b", re.IGNORECASE
+    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?|lol jk"
+    r"|said no ?(?:one|body) ever|as if!)\b|(?:^|\s)/s\b"
+    r"|(?:\.{2,}|…)\s*not\b\W*$|\b(?:oh|ugh|yay|wow|great|fantastic|wonderful|argh|sigh)\b[^.?\n]{0,20}\b(?:love|enjoy|adore)\b[^.?\n]{0,12}"
+    r"\b(?:getting|being|waiting|having|when|sitting|losing|mondays|traffic)\b"
+    r"|\blove (?:mondays|being stuck|getting stuck|sitting in traffic|waiting in line)\b",
+    re.IGNORECASE,
 )
 
 
@@ -77,9 +87,14 @@ def mask_text(text: str) -> str:
         if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<"))
         else text[:_LONGEST]
     )
+    if "&" in masked:
+        masked = _ENTITY.sub(lambda match: unescape(match[0])[:1].ljust(len(match[0])), masked)
+    if "'" in masked or "‘" in masked:
+        masked = _SAID.sub(lambda match: _blank_out(match) if _is_speech(masked, match, match[0].strip(" '‘’")) else match[0], masked)
     if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
         masked = _QUOTE.sub(
-            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _is_speech(masked, match) else _blank_out(match), masked
+            lambda match: match[0] if len(match[1].split()) <= _TITLE and not _is_speech(masked, match, match[1]) else _blank_out(match),
+            masked,
         )
     return masked.replace("’", "'").replace("‘", "'")
 
@@ -153,11 +168,30 @@ def _blank_out(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def _is_speech(text: str, match: re.Match[str]) -> bool:
+def _is_speech(text: str, match: re.Match[str], quoted: str) -> bool:
     before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
     return before.endswith(
-        ("said", "says", "told me", "like", "was like", "asked", "goes", "yelled", "replied", "wrote", "thinking")
-    ) or match[1].rstrip().endswith(("!", "?"))
+        (
+            "said",
+            "says",
+            "said to me",
+            "said to us",
+            "told me",
+            "told us",
+            "tells me",
+            "texted me",
+            "answered",
+            "shouted",
+            "like",
+            "was like",
+            "asked",
+            "goes",
+            "yelled",
+            "replied",
+            "wrote",
+            "thinking",
+        )
+    ) or quoted.rstrip().endswith(("!", "?"))
 
 
 Tense: TypeAlias = Literal["present", "past", "perfect", "progressive", "was", "been", "future", "used", "can", "must", "would"]

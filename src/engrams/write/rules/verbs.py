@@ -94,7 +94,7 @@ def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None =
         return _parse_be(read, "present")
     if word in ("have", "'ve", "has", "had"):
         return _parse_have(read)
-    if word == "'d" and read.following in ("been", "had", "never"):
+    if word == "'d" and (read.following in ("been", "had") or (read.following == "never" and _has_participle(read))):
         read.at += 1
         return _parse_have(read, moved=True)
     tense = "would" if read.hedged and word == "can" else _AUXILIARIES.get(word)
@@ -178,6 +178,12 @@ def _has_infinitive(read: _VerbReader) -> bool:
             or (after == "work" and third in PREPOSITIONS)
         )
     )
+
+
+def _has_participle(read: _VerbReader) -> bool:
+    """True for ``I'd never seen``, not ``I'd never sell``."""
+    known = find_lemma(read.words[read.at + 2].lower) if read.at + 2 < len(read.words) else None
+    return bool(known and "part" in known[1] and "base" not in known[1])
 
 
 def _parse_have(read: _VerbReader, *, moved: bool = False) -> VerbGroup | None:

@@ -1,0 +1,109 @@
+"""Facts that are right or absent: what the rules derive from a message, and what they must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from engrams.testing import Ticker, temp_engine
+from engrams.types import Kind
+
+ANN = ("user", "ann")
+SAID = "2024-03-10T12:00"
+
+
+def derive(text: str) -> list[tuple[str, Kind]]:
+    """Statements that a message's receipt names."""
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+        return [(made.text, made.kind) for made in engine.add(text, scope=ANN).derived]
+
+
+DERIVED = (
+    # A plan lies after its telling, a report before it.
+    (
+        "Our anniversary dinner is on 20 December at Dario's",
+        ["The user's anniversary dinner is on 20 December 2024 at Dario's"],
+    ),
+    ("I have a deadline on February 3", ["The user has a deadline on 3 February 2025"]),
+    ("I switched to Scrivener on 5 May", ["The user switched to Scrivener on 5 May 2023"]),
+    ("I met Anna on 12 March", ["The user met Anna on 12 March 2023"]),
+    # No year is invented, and what is vague stays vague.
+    ("My birthday is on 20 December", ["The user's birthday is on 20 December"]),
+    ("I love swimming in June", ["The user loves swimming in June"]),
+    ("I attended summer camp last year", ["The user attended summer camp in 2023"]),
+    ("We went to Aspen for winter break in 2022", ["The user went to Aspen for winter break in 2022"]),
+    # Two facts in one sentence are two.
+    ("I live in Paris and work as a nurse", ["The user lives in Paris", "The user works as a nurse"]),
+    ("My brother moved to Berlin and works as a chef", ["The user's brother moved to Berlin", "The user's brother works as a chef"]),
+    # No markup.
+    ("I love salt &amp; vinegar chips", ["The user loves salt & vinegar chips"]),
+    # Letters are never lost.
+    ("I'm into zqwfileknitting", ["The user is into zqwfileknitting"]),
+    ("I picked up zqwfileknitting as a hobby", ["The user picked up zqwfileknitting as a hobby"]),
+    # Seen.
+    ("Actually Anna isn't a doctor, she's a dentist", ["Anna is a dentist, not a doctor"]),
+    ("My sister isn't a lawyer, she's a judge", ["The user's sister is a judge, not a lawyer"]),
+    ("My son Leo turns 7", ["The user's son Leo turns 7", "The user's son is Leo"]),
+    ("use ruff, never black", ["Always use ruff, never black"]),
+    ("We build this with bazel", ["The user builds this with bazel"]),
+    (
+        "Always confirm submission dates when I ask about deadlines.",
+        ["Always confirm submission dates when the user asks about deadlines"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("said", "facts"), DERIVED)
+def test_a_message_gives_exactly_its_facts(said: str, facts: list[str]) -> None:
+    """What is told is derived as it was told, each fact on its own, with the year that its tense means, and nothing else."""
+    assert [text for text, _ in derive(said)] == facts
+
+
+SILENT = (
+    "I want to promote it",
+    "We used to when we were in high school",
+    "I have an on 1 April deadline",
+    "I've got three kids, Emma (8), Leo (5) and Tim (2).",
+    "Always keep up the great work, you're amazing!",
+    "My score is -&gt;-&gt; 1,13",
+    "I've implemented a simple debounce using `setTimeout`.",
+    "I've got a function that looks something like this: ```def f(): pass```",
+    "I just love Mondays, said no one ever",
+    "Ugh, I love Mondays... not",
+    "Oh great, I just love getting stuck in traffic",
+    "Haha we sold Tofu on eBay, just kidding",
+    "We'd never sell a cat",
+    "She said to me: 'my favourite colour is orange'",
+    "Dave said he is living in a Japanese mansion",
+    "If I were rich I'd live in Monaco.",
+)
+
+
+@pytest.mark.parametrize("said", SILENT)
+def test_what_is_doubtful_is_not_derived(said: str) -> None:
+    """A cut or dangling clause, a greeting, markup, a joke, a quotation, a hypothesis: the message is kept, and no fact is made of it."""
+    assert derive(said) == []
+
+
+def test_a_move_leaves_the_job_alone() -> None:
+    """A change closes its own fact only: after a move the home is new and the job, told in the same sentence, still holds."""
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+        engine.add("I live in Paris and work as a nurse", scope=ANN)
+        engine.add("I moved to Berlin", scope=ANN)
+        held = {record.predicate: record.object for record in engine.list(scope=ANN, limit=20).records if record.kind is Kind.FACT}
+        assert held == {"lives_in": "Berlin", "job": "nurse"}
+
+
+def test_an_age_to_come_is_no_age() -> None:
+    """A birthday next week is told with its week and does not make the child older today."""
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+        engine.add("My son Leo turns 7 next week", scope=ANN)
+        assert "age" not in {record.predicate for record in engine.list(scope=ANN, limit=20).records}
+
+
+def test_a_quotation_closes_nothing() -> None:
+    """What somebody else is quoted with leaves the user's own preference as it is."""
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+        engine.add("My favourite colour is green", scope=ANN)
+        engine.add("She said to me: 'my favourite colour is orange'", scope=ANN)
+        held = [record.object for record in engine.list(scope=ANN, limit=20).records if record.predicate == "favorite_color"]
+        assert held == ["green"]

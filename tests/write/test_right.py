@@ -39,6 +39,8 @@ DERIVED = (
     # Letters are never lost.
     ("I'm into zqwfileknitting", ["The user is into zqwfileknitting"]),
     ("I picked up zqwfileknitting as a hobby", ["The user picked up zqwfileknitting as a hobby"]),
+    ("I've been staring at this code for hours", ["The user has been staring at this code for hours"]),
+    ("I started playing guitar about five years ago", ["The user started playing guitar around 2019"]),
     # Seen.
     ("Actually Anna isn't a doctor, she's a dentist", ["Anna is a dentist, not a doctor"]),
     ("My sister isn't a lawyer, she's a judge", ["The user's sister is a judge, not a lawyer"]),
@@ -67,6 +69,8 @@ SILENT = (
     "My score is -&gt;-&gt; 1,13",
     "I've implemented a simple debounce using `setTimeout`.",
     "I've got a function that looks something like this: ```def f(): pass```",
+    "Achieving and feeling fulfilled must be amazing.",
+    "I dream of visiting them",
     "I just love Mondays, said no one ever",
     "Ugh, I love Mondays... not",
     "Oh great, I just love getting stuck in traffic",

@@ -16,7 +16,7 @@ _PURE = word_set(
 )
 _FINITE = word_set(
     "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could"
-    " sounds have had let lets"
+    " sounds have had let lets must should might may will"
     " made gave"
 )
 

@@ -23,6 +23,7 @@ _THEY = {
     "ourselves": "themselves", "mine": "theirs", "ours": "theirs", "my": "their", "our": "their", "me": "them", "us": "them", "i": "they",
     "we": "they",
 }  # fmt: skip
+_ABOUT = re.compile(r"\babout in (?=(?:\w+ )?\d{4}\b)")
 _MANY = frozenset(("kids", "children", "people", "parents", "twins", "folks", "family"))
 _DANGLING = re.compile(r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)", re.IGNORECASE)
 _AGREE = {"is": "are", "was": "were", "has": "have"}
@@ -41,6 +42,7 @@ def to_third_person(text: str, start: int, end: int, found: Sequence[TimeSpan], 
             parts.extend((text[at : span.at], spell_out(span, text[start : span.at])))
             at = stop
     whole = unescape("".join((*parts, text[at:end]))).replace("’", "'")
+    whole = _ABOUT.sub("around ", whole)
     whole = _COLLOQUIAL.sub(lambda match: _FULL[match[0].lower()], whole)
     whole = _SELF.sub(lambda match: _replace_pronoun(match[0], name), whole)
     return " ".join(whole.split()).strip(" ,;:-")
@@ -89,11 +91,11 @@ def render_verb(clause: EnglishClause) -> str:
     not_ = "not " if negated else ""
     match clause.tense:
         case "progressive":
-            return f"is {not_}{often}{gerund(word)}"
+            return f"is {not_}{often}{_spell_gerund(clause)}"
         case "was":
-            return f"was {not_}{often}{gerund(word)}"
+            return f"was {not_}{often}{_spell_gerund(clause)}"
         case "been":
-            return f"has {not_}{often}been {gerund(word)}"
+            return f"has {not_}{often}been {_spell_gerund(clause)}"
         case "future":
             return f"will {not_}{often}{no}{word}"
         case "can":
@@ -104,6 +106,12 @@ def render_verb(clause: EnglishClause) -> str:
             return f"would {not_}{often}{word}"
         case _:
             return f"{often}does not {word}" if negated else f"{often}{no}{third_person(word)}"
+
+
+def _spell_gerund(clause: EnglishClause) -> str:
+    """Keep the gerund that was said: staring, not starring."""
+    said = clause.surface.lower()
+    return said if said.endswith("ing") else gerund(clause.verb)
 
 
 def _render_past_verb(clause: EnglishClause, surface: str, often: str, no: str, negated: bool) -> str:

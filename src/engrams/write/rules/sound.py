@@ -9,13 +9,14 @@ from engrams.write.candidate import Candidate
 
 _POINTS = r"(?:it|this|that|these|those|them|there|one|so|something|the following|following)"
 _DANGLING = re.compile(
-    rf"^(?:to )?(?:(?!out)\w+ )?(?:up |out |on |about |with |to |for )?{_POINTS}$|\bto make (?:it|this|that) (?:happen|work)$"
+    rf"^(?:of \w+ing |(?:to )?(?:(?!out|\w+ing\b)\w+ )?)(?:up |out |on |about |with |to |for )?{_POINTS}$|\bto make (?:it|this|that) (?:happen|work)$"
     r"|^(?:the )?(?:following|above|below)\b|\b(?:looks?|look) (?:something )?(?:like (?:this|that))?$|\bsomething like this$",
     re.IGNORECASE,
 )
 _CUT = re.compile(
     r"\b(?:an?|the|my|our|their|his|her|its) (?:on|in|at|of|to|for|by|with|is|are|and|or|but)\b"
     r"|\b(?:on|in|at|to|for|by|with) of\b|\bused to(?: when\b|$)|\b(?:is|are|was|were) as \w+$"
+    r"|\bwhat(?:'s| is) going$"
     r"|\b(?:using|like|than|with|via|by|through|from|into|onto|called|named|because|and|or|but|the|an?|of|for|to|is|are)$",
     re.IGNORECASE,
 )

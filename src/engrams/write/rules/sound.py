@@ -7,9 +7,10 @@ import re
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
 
-_POINTS = r"(?:it|this|that|these|those|them|there|one|so|something|the following|following)"
+_POINTS = r"(?:it|this|that|these|those|them|one|so|something|the following|following)"
 _DANGLING = re.compile(
-    rf"^(?:of \w+ing |(?:to )?(?:(?!out|\w+ing\b)\w+ )?)(?:up |out |on |about |with |to |for )?{_POINTS}$|\bto make (?:it|this|that) (?:happen|work)$"
+    rf"^(?:of \w+ing |(?:to )?(?:(?!out|\w+ing\b)\w+ )?)(?:up |out |on |about |with |to |for )?{_POINTS}$"
+    r"|\bto make (?:it|this|that) (?:happen|work)$"
     r"|^(?:the )?(?:following|above|below)\b|\b(?:looks?|look) (?:something )?(?:like (?:this|that))?$|\bsomething like this$",
     re.IGNORECASE,
 )

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from engrams.session.summary import ConversationSummaries
     from engrams.session.updates import UpdateQueue
     from engrams.session.working import WorkingTier
+    from engrams.tend.calibrate import FloorCalibration
     from engrams.tend.changes import ChangeJob
     from engrams.tend.digest import DigestJob
     from engrams.tend.garden.garden import MemoryGarden
@@ -100,6 +101,7 @@ class Components:
         self.read_deps = ReadDeps(
             store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
             self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
+            states=store,
         )  # fmt: skip
         self._backfill = Backfill(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
@@ -265,6 +267,16 @@ class Components:
 
         deps = self.deps
         return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
+
+    @cached_property
+    def nearness(self) -> FloorCalibration:
+        from engrams.tend.calibrate import FloorCalibration
+
+        def measure(text: str, owner: Scope) -> float:
+            return self.search(ReadRequest(text, owner, self.deps.clock(), 1)).nearness
+
+        deps = self.deps
+        return FloorCalibration(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
 
     @cached_property
     def tiers(self) -> MemoryTiers:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engrams.session.sessions import SessionRegistry
     from engrams.session.summary import ConversationSummaries
     from engrams.session.updates import UpdateQueue
+    from engrams.tend.calibrate import FloorCalibration
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.imports import MemoryImports
     from engrams.tend.links import MemoryLinks
@@ -57,7 +58,6 @@ class MemoryEngine:
 
     def add(self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True) -> Receipt:
         """Remember a statement. It is durable and searchable when this returns.
-
         With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is always a job.
         InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
         parts = self._open()
@@ -85,7 +85,6 @@ class MemoryEngine:
         self, id: str, *, scope: Place, text: str | None = None, fields: Meta | None = None, expect: int | None = None, reason: str = ""
     ) -> Record:
         """Change a memory's text or other fields.
-
         InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``."""
         record = self.inspect.get_editable(id, scope)
         values = edits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
@@ -151,7 +150,6 @@ class MemoryEngine:
         history: bool = False,
     ) -> Found:
         """Find the memories that answer ``query``, best first.
-
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived memories. The trace tells
         how hits were chosen."""
         parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
@@ -187,7 +185,6 @@ class MemoryEngine:
         self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = ""
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
-
         With ``summary.enabled`` the summary of the conversation comes first: of ``scope``, if it is one, or of this session of it."""
         parts, place, now = self._open(), Scope.of(scope), as_of is None
         number = self.settings.read.most_in_context if limit is None else limit
@@ -197,7 +194,6 @@ class MemoryEngine:
 
     def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
         """Render the context of one turn of a conversation.
-
         With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this conversation
         was shown lately or said itself (``delivery.shown_minutes``)."""
         parts, place = self._open(), Scope.of(scope)
@@ -235,7 +231,6 @@ class MemoryEngine:
         progress: Progress | None = None,
     ) -> LoadReport:  # fmt: skip
         """Import a file, folder or zip; ``-`` is standard input.
-
         A repeated import stores nothing twice. A broken file is refused whole, unless ``skip_bad``; of several files the report names it.
         ``imports.undo`` takes the report's id. InputError: it holds nothing that can be imported, or its format is unknown."""
         return self.imports.load(source, Scope.of(scope), ImportPlan(format, skip_bad), progress)
@@ -284,7 +279,6 @@ class MemoryEngine:
 
     def close(self) -> None:
         """Let running jobs finish and close the store. Idempotent.
-
         Waiting jobs go on in the next process. A model that takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits."""
         if not self._closed:
             self._closed = True
@@ -337,6 +331,11 @@ class MemoryEngine:
     def updates(self) -> UpdateQueue:
         """Queue of turns to extract from, for callers that steer it."""
         return self._open().updates
+
+    @property
+    def nearness(self) -> FloorCalibration:
+        """Floors of owners from which memories are near, and their calibration."""
+        return self._components.nearness
 
     @property
     def tiers(self) -> MemoryTiers:

@@ -75,6 +75,7 @@ from engrams.ports.search import Search as Search
 from engrams.ports.search import Seek as Seek
 from engrams.ports.search import is_skill as is_skill
 from engrams.ports.skills import Skills as Skills
+from engrams.ports.state import CALIBRATION as CALIBRATION
 from engrams.ports.state import GARDEN_STATE as GARDEN_STATE
 from engrams.ports.state import IMPORTS as IMPORTS
 from engrams.ports.state import LEARNED as LEARNED

@@ -42,8 +42,8 @@ class TokenCounter(Protocol):
 @dataclass(frozen=True, slots=True)
 class EmbedderCard:
     """Facts about an embedding model.
-    ``floors``: cosines that mean something for this model only (``duplicate``, ``related``, ``unrelated``). ``inline``: fast enough to
-    run inside a write (< 1 ms a text)."""
+    ``floors``: cosines that mean something for this model only (``duplicate``, ``related``, ``unrelated``), and the nearness below which
+    nothing is near (``near``). ``inline``: fast enough to run inside a write (< 1 ms a text)."""
 
     id: str
     dimension: int

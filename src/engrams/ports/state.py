@@ -8,9 +8,11 @@ from typing import Protocol
 from engrams.ports.records import Reach, SessionRow, StateRow
 from engrams.types import Scope
 
-LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED = "learned", "profile", "garden", "imports", "unsaved"
+LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION = (
+    "learned", "profile", "garden", "imports", "unsaved", "calibration",
+)  # fmt: skip
 """Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports, sessions with a wish not to be
-saved."""
+saved, the floor of what counts as near."""
 
 
 class Sessions(Protocol):

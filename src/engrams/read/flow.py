@@ -13,6 +13,7 @@ from engrams.ports import Pool
 from engrams.read.corrections import mask_corrected, matches_only_masked
 from engrams.read.diversify import find_repeats, select_mmr
 from engrams.read.links import NodeEdges, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
+from engrams.read.nearness import is_near, measure_nearness
 from engrams.read.query import PreparedQuery, prepare_query
 from engrams.read.render import cut_excerpt
 from engrams.read.request import ReadDeps, ReadRequest
@@ -23,7 +24,6 @@ from engrams.read.score import (
     ScoredPool,
     apply_decay,
     base_weight,
-    content_score,
     cut_at_gap,
     dense_floor,
     fill_column,
@@ -133,11 +133,13 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     chosen = _choose_hits(ranked, pool, dropped, asked, request, deps, stages)
     stages.record("diversify", len(chosen))
-    highest = max((content_score(hit) for hit in chosen), default=0.0)
+    nearness = measure_nearness(pool, floors.passes, prepared.answering, prepared.seek.vector is not None)
+    near = is_near(nearness, deps.settings.abstain, deps.embedder.card, deps.states, request.scope.owner)
+    near = bool(chosen) and (near or any("trigger" in hit.parts for hit in chosen))
     notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())
     trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_source_path(pool, prepared, deps))
-    return Found(chosen, trace, abstain=highest < deps.settings.abstain)
+    return Found(chosen, trace, not near, nearness)
 
 
 def _choose_hits(

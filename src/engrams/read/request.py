@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.clock import utc
-from engrams.ports import AsOf, Embedder, Graph, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
+from engrams.ports import AsOf, Embedder, Graph, OwnerState, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
 from engrams.read.cache import ProfileCache
 from engrams.read.filters import to_moment
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
@@ -67,6 +67,7 @@ class ReadDeps:
     profiles: ProfileCache = field(default_factory=ProfileCache)
     skills: Skills | None = None
     query_chars: int = 20_000
+    states: OwnerState | None = None
 
 
 def visible_scopes(scope: Scope) -> Reach:

@@ -38,13 +38,6 @@ WEIGHTS: Mapping[str, str] = {
 }
 """Features whose weight has another name in the settings."""
 
-_CONTENT = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "slot", "fact", "rerank", "trigger")
-
-
-def content_score(hit: Hit) -> float:
-    """Share of a score from content, without speaker and date."""
-    return sum(hit.parts.get(name, 0.0) for name in _CONTENT)
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredPool:

@@ -112,7 +112,12 @@ class ReadSettings(SettingsSection):
     triggers: int = Field(3, ge=0, le=50, description="Most rules that surface because the query names their trigger. 0: none.")
     seasons: tuple[str, ...] = Field((), description="Seasons it is now; memories tagged season:NAME are found only in theirs.")
     min_score: Share = Field(0.0, ge=0, le=1, description="Final score below which nothing is returned.")
-    abstain: Share = Field(0.1, ge=0, le=1, description="Best score by content below which a read reports that nothing is near.")
+    abstain: Share | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Nearness below which a read reports that nothing is near. None: as `engrams calibrate` chose, else the model's own.",
+    )
     mmr_lambda: Share = Field(1.0, ge=0, le=1, description="Weight of relevance against variety (MMR). 1: relevance only.")
     dedup_overlap: Share = Field(0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one.")
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context.")

@@ -122,11 +122,13 @@ class Trace:
 @dataclass(frozen=True, slots=True)
 class Found:
     """Result of a search.
-    Hits come best first; ``abstain`` when nothing came near."""
+    Hits come best first; ``abstain`` when nothing came near. ``nearness`` of the nearest memory, 0..1: the mean of its cosine and of the
+    share of the query's words, weighed by rarity, that it holds."""
 
     hits: tuple[Hit, ...]
     trace: Trace
     abstain: bool = False
+    nearness: float = 0.0
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -246,10 +246,24 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
     assert (shown["of"], shown["unanswerable"]) == (20, 5)
     assert shown["right"] >= 17
     assert len(shown["questions"]) == len(demo.load_questions())
+    assert shown["abstained"] >= 4
+    assert sum(row["abstain"] for row in shown["questions"] if row["answerable"]) <= 1
     again = engrams("demo")
     assert again.code == 0
     assert f"{shown['right']} of 20" in again.out
     assert home.exists()
+
+
+def test_calibrate_tells_its_floor_and_status_shows_it(engrams: Any) -> None:
+    """Both as text and as JSON: the floor, where it comes from, when, and how many questions were asked."""
+    assert engrams("demo", "--json").code == 0
+    assert "near from           0.240, by model" in engrams("status").out
+    made = engrams("calibrate", "--json").json
+    assert made["source"] == "calibration"
+    assert made["known_silent"] <= 0.02
+    assert engrams("status", "--json").json["nearness"] == made
+    assert f"{made['floor']:.3f}, calibrated {made['at'][:10]} with 198 questions" in engrams("status").out
+    assert f"Near from {made['floor']:.3f} on" in engrams("calibrate").out
 
 
 def test_demo_fails_where_recall_is_poor(engrams: Any) -> None:

@@ -19,7 +19,7 @@ UNKNOWN = -1
 # case, punctuation or contractions lie above; 99 % of the turns' nearest other turns lie 0.06 below or more. related: 95 % of
 # random pairs of turns lie below. unrelated: half of the random pairs of question and turn lie below, and 4 % of the answers.
 MINILM_FLOORS: Mapping[str, float] = {"duplicate": 0.92, "related": 0.5, "unrelated": 0.07}
-BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unrelated": 0.11}
+BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unrelated": 0.11, "near": 0.24}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from engrams.ports import EmbedderCard
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
 
-_CARD = EmbedderCard("null", 0, inline=True)
+_CARD = EmbedderCard("null", 0, floors={"near": 0.24}, inline=True)
 
 
 class NullEmbedder:

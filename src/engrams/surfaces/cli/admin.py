@@ -1,4 +1,4 @@
-"""Commands stats, status, retry and config."""
+"""Commands stats, calibrate, status, retry and config."""
 
 from __future__ import annotations
 
@@ -54,13 +54,32 @@ def stats(options: GlobalOptions, everyone: Annotated[bool, typer.Option("--all"
 
 @app.command()
 @flatten_options
+def calibrate(options: GlobalOptions) -> None:
+    """Choose from which nearness on a memory counts as near.
+
+    Asks memory about what is there, and about what is not. Below that nearness a search says that nothing is near, and a prompt gets
+    nothing."""
+    with options.open() as (engine, scope):
+        before, now = engine.nearness.get(scope), engine.nearness.calibrate(scope)
+    if options.json:
+        emit(now)
+        return
+    known, unknown = f"{now.known_silent:.1%} of {now.known}", f"{now.unknown_silent:.0%} of {now.unknown}"
+    say(f"Near from {now.floor:.3f} on; before: {before.floor:.3f}, by {before.source}.")
+    say(f"Nothing is near for {known} questions about what is there, and for {unknown} others.")
+    if before.source == "setting":
+        note("The setting read.abstain comes first: this floor is used once it is unset.")
+
+
+@app.command()
+@flatten_options
 def status(options: GlobalOptions, wait: Wait = False) -> None:
     """Show background work: jobs, delay and failures."""
-    with options.open() as (engine, _):
+    with options.open() as (engine, scope):
         if wait:
             with show_progress("working", quiet=options.json) as bar:
                 engine.drain(_WAIT, bar)
-        state = to_json(engine.status())
+        state = to_json({**engine.status(), "nearness": engine.nearness.get(scope)})
     if options.json:
         emit(state)
         return
@@ -78,6 +97,7 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
     for name in ("embedder", "chat"):
         if name in state:
             say(f"{name.ljust(_WIDTH)}  {clean(str(state[name])) or 'none'}")
+    say(f"{'near from'.ljust(_WIDTH)}  {_format_floor(state['nearness'])}")
     if state["pace"]["answers"]:
         say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
     say(f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')} today")
@@ -167,3 +187,9 @@ def _default_to_json(default: Any) -> Any:
 
 def _display_value(value: Any) -> str:
     return "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _format_floor(nearness: Mapping[str, Any]) -> str:
+    if nearness["source"] == "calibration":
+        return f"{nearness['floor']:.3f}, calibrated {nearness['at'][:10]} with {nearness['known'] + nearness['unknown']} questions"
+    return f"{nearness['floor']:.3f}, by {nearness['source']}"

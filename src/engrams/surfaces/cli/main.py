@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("files", "Export memories to a file or folder."),
     "stats": ("admin", "Count memories."),
     "status": ("admin", "Show background work: jobs, backlog, failures."),
+    "calibrate": ("admin", "Choose from which nearness on a memory counts as near."),
     "retry": ("admin", "Run failed jobs again."),
     "garden": ("garden", "Maintain memory: plan, run or undo merging, pruning and linking."),
     "config": ("admin", "Show every setting with its value and origin."),

@@ -59,6 +59,7 @@ REMEMBERED = {
     "read.score._find_spans": 2_048,
     "read.diversify._cached_words": 512,
     "store.sqlite.rows._decode_provenance": 1_024,
+    "text.stems.stem_word": 1 << 16,
     "text.terms._to_term": 1 << 16,
     "write.reconcile._tokens": 16_384,
     "write.reconcile.object_terms": 16_384,

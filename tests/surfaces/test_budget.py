@@ -49,7 +49,7 @@ def test_python_rest_and_mcp_tell_of_the_cut() -> None:
         with running(create_app(engine, engine.settings)) as url:
             for route in ("search", "explain", "context"):
                 sent = httpx2.post(f"{url}/v1/{route}", json={"query": "Where does Ann live?"}).json()
-                assert sent["hits"] and any(note.startswith(CUT) for note in sent["notes"]), route
+                assert "Oslo" in json.dumps(sent) and any(note.startswith(CUT) for note in sent["notes"]), route
 
         async def call() -> None:
             async with Client(create_server(engine, ANN, "engrams")) as client:
@@ -69,4 +69,4 @@ def test_the_command_line_tells_of_the_cut(tmp_path: Path, capsys: pytest.Captur
         capsys.readouterr()
         assert main([command, "Where does Ann live?", *place]) == 0
         sent = json.loads(capsys.readouterr().out)
-        assert sent["hits"] and any(note.startswith(CUT) for note in sent["notes"])
+        assert "Oslo" in json.dumps(sent) and any(note.startswith(CUT) for note in sent["notes"])

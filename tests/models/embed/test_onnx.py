@@ -15,7 +15,7 @@ pytest.importorskip("tokenizers")
 
 from tests.models.embed.graph import write
 
-from engrams.errors import ExtraError, ModelError
+from engrams.errors import ExtraError, ModelError, install_hint
 from engrams.models.embed.onnx import OnnxEmbedder
 from engrams.settings import EmbedSettings
 
@@ -117,7 +117,7 @@ def test_missing_parts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ExtraError) as caught:
         embedder(folder).embed(["cat"])
-    assert "pip install 'engrams[local]'" in caught.value.hint
+    assert install_hint("local") in caught.value.hint
 
 
 def test_hub_name_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

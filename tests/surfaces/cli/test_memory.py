@@ -27,7 +27,7 @@ def test_what_was_added_is_found(engrams: Any) -> None:
     assert receipt["outcome"] == "stored"
     assert receipt["scope"] == ["user", "ann"]
     found = engrams("search", "where is the spare key?", "--limit", "3", "--json").json
-    assert set(found) == {"hits", "abstain"}
+    assert set(found) == {"hits", "abstain", "notes"}
     assert set(found["hits"][0]) == HIT
     assert found["hits"][0]["id"] == receipt["id"]
     assert found["hits"][0]["scope"] == ["user", "ann"]
@@ -45,7 +45,7 @@ def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
     done = subprocess.run([*call, "--user", "ann"], capture_output=True, text=True, check=True)
     assert "first cat" in json.loads(done.stdout)["hits"][0]["text"]
     done = subprocess.run([*call, "--user", "bob"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {"hits": [], "abstain": True}
+    assert json.loads(done.stdout) == {"hits": [], "abstain": True, "notes": []}
 
 
 @pytest.mark.covers("S2.48")
@@ -249,7 +249,7 @@ def test_context_keeps_its_budget(engrams: Any) -> None:
     for number in range(20):
         engrams("add", f"Fact number {number} about the lighthouse keeper and his many books")
     made = engrams("context", "the lighthouse keeper", "--tokens", "60", "--json").json
-    assert set(made) == {"text", "prefix", "tail", "tokens", "version", "abstain", "hits"}
+    assert set(made) == {"text", "prefix", "tail", "tokens", "version", "abstain", "notes", "hits"}
     assert 0 < made["tokens"] <= 60
     assert "lighthouse" in engrams("context", "the lighthouse keeper").out
     assert engrams("context", "the lighthouse keeper", "--tokens", "0", "--json").json["text"] == ""

@@ -36,12 +36,14 @@ def mcp(
         server = import_module("engrams.surfaces.mcp.server")
     except ImportError as problem:
         raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint=install_hint("mcp")) from None
-    from engrams.build import unlock
     from engrams.types import Scope
 
     settings = options.load().settings
-    # A wrong key is said at the start, not at a tool's first call.
-    unlock(settings)
+    if (settings.home.expanduser() / "encryption.json").is_file():
+        # A wrong key is said at the start, not at a tool's first call.
+        from engrams.build import unlock
+
+        unlock(settings)
     scope = Scope(options.scope(settings))
     if http:
         server.serve(settings, scope, profile, host, port)

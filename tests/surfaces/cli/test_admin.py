@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from engrams.errors import install_hint
 from engrams import demo
+from engrams.errors import install_hint
 from engrams.testing import ScriptedModel
 
 TURNS = "\n".join(

@@ -60,6 +60,9 @@ REMEMBERED = {
     "read.diversify._cached_words": 512,
     "store.sqlite.rows._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
+    "write.changes.cues._find_word": 1 << 14,
+    "write.changes.features._read_clause": 1 << 13,
+    "write.changes.features._read_values": 1 << 12,
     "text.terms._to_term": 1 << 16,
     "write.reconcile._tokens": 16_384,
     "write.reconcile.object_terms": 16_384,
@@ -67,7 +70,7 @@ REMEMBERED = {
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
-NAMES = {"types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
+NAMES = {"store.sqlite.rawlog._weigh_steps": 8, "types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {

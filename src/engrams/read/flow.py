@@ -133,7 +133,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> Found:
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     chosen = _choose_hits(ranked, pool, dropped, asked, request, deps, stages)
     stages.record("diversify", len(chosen))
-    nearness = measure_nearness(pool, floors.passes, prepared.answering, prepared.seek.vector is not None)
+    nearness = measure_nearness(pool, floors.passes, prepared)
     near = is_near(nearness, deps.settings.abstain, deps.embedder.card, deps.states, request.scope.owner)
     near = bool(chosen) and (near or any("trigger" in hit.parts for hit in chosen))
     notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engrams.ports import CALIBRATION, EmbedderCard, OwnerState, Pool
+from engrams.read.query import PreparedQuery
 from engrams.read.score import fill_column
+from engrams.text.terms import terms
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -27,18 +28,26 @@ _ANSWERING = 0.25
 """Nearness of a fact with the asked predicate about the asked person."""
 
 
-def measure_nearness(pool: Pool, passes: Flags, answering: Mapping[str, float], meaning: bool) -> float:
+def measure_nearness(pool: Pool, passes: Flags, prepared: PreparedQuery) -> float:
     """Nearness of the nearest memory, 0..1.
 
     The mean of its cosine and of its BM25 as a share of the most that the query could score. One memory must have both: words in one and
-    meaning in another say little. ``meaning``: the query has a vector."""
+    meaning in another say little. Names of speakers and times in the query are no part of that most: they are cues."""
     if not passes.any():
         return 0.0
-    both = (np.maximum(pool.cos, 0) + pool.bm) / 2
-    near = np.where(pool.embedded & meaning, both, _WORDS_ALONE * pool.bm)
-    if answering:
-        near = near + _ANSWERING * fill_column(pool, answering)
+    words = np.minimum(pool.bm / _content_share(prepared), 1)
+    both = (np.maximum(pool.cos, 0) + words) / 2
+    near = np.where(pool.embedded & (prepared.seek.vector is not None), both, _WORDS_ALONE * words)
+    if prepared.answering:
+        near = near + _ANSWERING * fill_column(pool, prepared.answering)
     return min(float(near[passes].max()), 1.0)
+
+
+def _content_share(prepared: PreparedQuery) -> float:
+    cues = prepared.cues
+    spent = set(terms(" ".join((*cues.people, *(span.text for span in cues.spans)))))
+    asked = [term for term, _ in prepared.seek.terms]
+    return max(sum(term not in spent for term in asked), 1) / max(len(asked), 1)
 
 
 def is_near(nearness: float, setting: float | None, card: EmbedderCard, states: OwnerState | None, owner: Scope) -> bool:

@@ -144,7 +144,7 @@ def test_settings_choose_the_model(ask, server) -> None:
     assert model is not None
     assert model.ask(ask()).text
     assert server.requests[-1].path == "/gateway/v2/chat/completions"
-    assert "model" not in server.requests[-1].body
+    assert server.requests[-1].body["model"] == "scripted"
     model.close()
 
 

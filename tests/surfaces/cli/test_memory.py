@@ -12,7 +12,7 @@ import pytest
 
 HIT = {
     "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",
-    "role", "external_id", "caption", "facts", "parts",
+    "role", "external_id", "caption", "facts", "parts", "outdated",
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Embed = Callable[[list[str]], Floats]
 
 _CLAUSE = re.compile(
-    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+|(?<=[。！？；])|\s+[–—-]\s+|,\s+(?=(?:and|but|so|und|aber|y|pero|et|mais)\b)"
+    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+|(?<=[。！？；])|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|und|aber|y|pero|et|mais)\b)"
 )
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
 _NAME = re.compile(r"(?<![.!?…:]\s)(?<!^)(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
@@ -145,9 +145,11 @@ def _echoes(old: SaidMessage, new: SaidMessage, near: frozenset[str]) -> list[fl
 
 
 _SHOUT = re.compile(r"\b(?:NOT|NO|NEVER|STILL|NICHT|PAS|STAYS|ONLY)\b")
-_VALUE = re.compile(r"(?:([^\W\d]+)[\s:#-]*)?(?<!\w)[$€£¥]?(\d+(?:[.:,h]\d+)*)\s*([^\W\d]+|[%€$£°])?")
-_NAMED = re.compile(r"([^\W\d]+)\.?\s+([A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+)")
-_HAN_VALUE = re.compile(r"(\d+(?:[.:,]\d+)*|[一二三四五六七八九十百两半]+)\s*([\u4e00-\u9fff\u3040-\u30ff%])")
+_VALUE = re.compile(r"(?:(?<![^\W\d])([^\W\d]++)[\s:#-]*+)?(?<!\w)[$€£¥]?(\d+(?:[.:,h]\d+)*)\s*([^\W\d]+|[%€$£°])?")
+_NAMED = re.compile(r"(?<![^\W\d])([^\W\d]++)\.?\s++([A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+)")
+_HAN_VALUE = re.compile(
+    r"((?<!\d)\d++(?:[.:,]\d++)*+|(?<![一二三四五六七八九十百两半])[一二三四五六七八九十百两半]++)\s*+([\u4e00-\u9fff\u3040-\u30ff%])"
+)
 
 
 def _replaced_values(old: SaidMessage, new: SaidMessage) -> list[float]:

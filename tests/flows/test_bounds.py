@@ -74,6 +74,7 @@ NAMES = {"store.sqlite.rawlog._weigh_steps": 8, "types.words._parsed": 4_096, "w
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
+    "errors._find_checkout", "write.changes.cues._load_table", "write.changes.model.load_model",
     "models.http._load_certificates", "prompts.load",
     "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
     "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.scan._load_grammar",

@@ -233,6 +233,6 @@ def test_ten_megabytes_in_one_line(house: House) -> None:
     assert house.client.post("/v1/search", json={"query": text}).status_code == 200
     house.memory.context(text, scope=OWNER)
     house.memory.deliver(text, scope=OWNER, session="long")
-    assert time.process_time() - begun < 4
+    assert time.process_time() - begun < 12
     report = house.memory.load(house.path(".txt", text), scope=OWNER, skip_bad=True)
     assert (report.stored, "limit is 1,000,000" in str(report.bad)) == (0, True)

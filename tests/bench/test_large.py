@@ -21,6 +21,7 @@ def test_wider_vectors_are_as_alike_as_before() -> None:
     assert np.abs(wide @ wide.T - own @ own.T).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
     """A second run writes nothing; one for more owners writes those that are missing; every owner has their own."""
     home = str(tmp_path / "many")
@@ -30,6 +31,7 @@ def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
     assert fill(home, 3, 40, 384)["records"] == 120
 
 
+@pytest.mark.slow
 def test_a_report_has_times_and_memory_beside_the_budgets(tmp_path: Path) -> None:
     """One run of each part gives figures, and the table says what they are measured against."""
     one, many = str(tmp_path / "one"), str(tmp_path / "many")

@@ -214,6 +214,7 @@ def test_a_long_query_is_cut_with_a_note(house: House) -> None:
     assert any("characters" in note for note in found.trace.notes)
 
 
+@pytest.mark.slow
 def test_ten_megabytes_in_one_line(house: House) -> None:
     """Ten megabytes are refused with what to do, or cut with a note, and at no door take seconds of processor time."""
     text = ("word and harbour " * 700_000)[:10_000_000]

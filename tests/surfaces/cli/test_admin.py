@@ -284,7 +284,9 @@ def test_serve_without_its_parts_says_what_to_install(home: Path) -> None:
 
 def test_an_interrupt_ends_with_130(home: Path) -> None:
     """Ctrl-C in the middle of a command ends it with 130 and without a traceback."""
-    call = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()", "chat", "--home", str(home)]
+    # A shell's background commands ignore SIGINT, and so do their children.
+    script = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from engrams.surfaces.cli.main import run; run()"
+    call = [sys.executable, "-c", script, "chat", "--home", str(home)]
     with subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from bench.speed.large import WideEmbedder, fill, format_table, scope, visits
 
 from engrams.models.embed.factory import choose_embedder

@@ -19,7 +19,7 @@ LOCAL_SERVERS = (
     ModelServer("llama.cpp", "openai", "http://localhost:8080/v1"),
     ModelServer("vLLM", "openai", "http://localhost:8000/v1"),
 )
-"""Where the usual servers listen on the machine itself."""
+"""Addresses at which the usual servers listen on this machine."""
 
 
 def find_model_servers(places: Sequence[ModelServer] = LOCAL_SERVERS, seconds: float = 2.0) -> tuple[ModelServer, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from engrams.types import Meta, Scope
 
 LiveWords: TypeAlias = Callable[[Sequence[str]], frozenset[str]]
-"""Those of the given words that memories which stay hold."""
+"""Function that picks the given words that remaining memories still hold."""
 
 
 @dataclass(frozen=True, slots=True)

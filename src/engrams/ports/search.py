@@ -43,7 +43,7 @@ class Seek:
 
 
 SKILL = "skill:"
-"""What the id of a skill begins with; its name follows."""
+"""Prefix of a skill's id; the skill's name follows."""
 
 
 def is_skill(id: str) -> bool:

@@ -29,7 +29,7 @@ _SCOPE = re.compile(rb"(?m)^scope: ['\"]?([^\n'\"]+)")
 _HEAD_BYTES = 4096
 _NAME = re.compile(rb"__([^/\s]*)__([0-9a-z]{4,32})((?:\.[0-9a-f]{8})?\.md)")
 _KEPT = ("config", "description", "HEAD", "hooks", "info")
-"""What of a repository is no history."""
+"""Files and folders of a repository that hold no history."""
 
 
 class GitTraces:

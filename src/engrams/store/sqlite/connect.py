@@ -14,6 +14,7 @@ from urllib.parse import quote
 import apsw
 
 from engrams import encryption
+from engrams.encryption.header import sync_folder
 from engrams.settings import StoreSettings
 from engrams.store.sqlite.sql import query
 from engrams.text.normalize import fold
@@ -30,10 +31,10 @@ def create_file(path: Path) -> None:
     """Create the folder (0700) and an empty file (0600) if missing."""
     if not path.parent.is_dir():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync_folder(path.parent.parent)
+        sync_folder(path.parent.parent)
     encryption.prepare_home(encryption.home_of(path))
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
@@ -94,16 +95,6 @@ def close_replaced(connection: apsw.Connection) -> None:
     Its clean-up works by name, and would remove the new file's log."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new directory entry durable, where folders can be synced."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _connect(name: str, settings: StoreSettings, flags: int, path: Path | None = None) -> apsw.Connection:

@@ -39,7 +39,7 @@ _JSON: Mapping[str, Mapping[str, str | None]] = {
     "jobs": {"payload": ""},
     "owner_state": {"data": ""},
 }
-"""What stands for damaged JSON; empty: nothing can, and the row is left out."""
+"""Replacements of damaged JSON, by table and column; empty: there is none, and the row is left out."""
 EMPTY_JSON = {name: empty or "" for name, empty in _JSON["records"].items()}
 """JSON of a record that has none."""
 _TABLES = ("records", "history", "edges", "topics", "jobs", "sessions", "owner_state", "outbox")

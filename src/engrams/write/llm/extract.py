@@ -34,7 +34,7 @@ _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNO
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
 _QUOTE = 280
 _FUTURE = timedelta(days=50 * 365)
-"""How far ahead something may be said to begin; a later date is a mistake."""
+"""Longest time ahead at which something may begin; a later date is a mistake."""
 
 
 class ExtractedStatement(BaseModel):

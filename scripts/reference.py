@@ -1,4 +1,4 @@
-"""Write the generated reference pages: cli.md, settings.md and python.md in docs/reference.
+"""Write the generated reference pages (cli.md, settings.md, python.md), the man page and the shells' completions.
 
 `python scripts/reference.py` writes them; with `--check` it only says, by its exit code, whether they are up to date.
 """
@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pythonpage import python_page
+from shellfiles import completion, man_page
 
 from engrams.settings import SettingInfo, describe, presets
 from engrams.surfaces.cli.main import COMMANDS, LazyCommands
 from engrams.surfaces.cli.options import GlobalOptions
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER, SHARE = ROOT / "docs" / "reference", ROOT / "packaging" / "share"
 
 CLI = """# Commands
 
@@ -97,13 +99,22 @@ SECRET = " Secret: never shown."
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them."""
-    pages = {FOLDER / "cli.md": cli(), FOLDER / "settings.md": settings(), FOLDER / "python.md": python_page()}
+    pages = {
+        FOLDER / "cli.md": cli(),
+        FOLDER / "settings.md": settings(),
+        FOLDER / "python.md": python_page(),
+        SHARE / "man" / "man1" / "engrams.1": man_page(),
+        SHARE / "bash-completion" / "completions" / "engrams": completion("bash"),
+        SHARE / "zsh" / "site-functions" / "_engrams": completion("zsh"),
+        SHARE / "fish" / "vendor_completions.d" / "engrams.fish": completion("fish"),
+    }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text("utf-8") != text]
     if "--check" in arguments:
         for path in stale:
             print(f"{path.name} is out of date: run scripts/reference.py", file=sys.stderr)
         return int(bool(stale))
     for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pages[path], "utf-8")
         print(f"wrote {path.name}")
     return 0

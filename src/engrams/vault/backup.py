@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from engrams import encryption
 from engrams.encryption import HEADER
-from engrams.errors import ConflictError, ExtraError, InputError, RefusedError, StoreError
+from engrams.errors import ConflictError, ExtraError, InputError, RefusedError, StoreError, install_hint
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -305,7 +305,7 @@ def _make_cipher(passphrase: str, salt: bytes) -> Any:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError:
-        raise ExtraError("A passphrase needs the package cryptography.", hint="pip install cryptography") from None
+        raise ExtraError("A passphrase needs the package cryptography.", hint=install_hint("vault")) from None
     return AESGCM(hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, **_COST))
 
 

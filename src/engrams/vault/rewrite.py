@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from engrams.errors import ExtraError, StoreError
+from engrams.errors import ExtraError, StoreError, install_hint
 from engrams.ports import PurgeOrder
 from engrams.text.redact import REMOVED, redact
 from engrams.vault.entry import parse_entry
@@ -71,7 +71,7 @@ class GitTraces:
         try:
             from dulwich.repo import Repo
         except ImportError:
-            raise ExtraError("The history of the files needs dulwich.", hint="pip install 'engrams[vault]'.") from None
+            raise ExtraError("The history of the files needs dulwich.", hint=install_hint("vault")) from None
         with Repo(str(self._root)) as repo:
             for sha in repo.object_store:
                 yield sha.decode(), repo.object_store[sha].as_raw_string()

@@ -1,0 +1,1 @@
+complete --command engrams --no-files --arguments "(env _ENGRAMS_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) engrams)" --condition "env _ENGRAMS_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) engrams"

@@ -1,0 +1,138 @@
+"""The package, the image and the service: what is written about them holds."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from email import message_from_string
+from email.message import Message
+from pathlib import Path
+
+import pytest
+import yaml
+from scripts import container
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARE = ROOT / "packaging" / "share"
+
+
+def build_wheel(folder: Path, repository: str) -> zipfile.ZipFile:
+    """Build the wheel from a copy without git."""
+    source = folder / "source"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+        source.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    for name in ("packaging", "src"):
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    env = {**os.environ, "ENGRAMS_REPOSITORY": repository}
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=source, env=env, check=True, capture_output=True
+    )
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    return message_from_string(wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode())
+
+
+def test_a_package_says_who_and_where(tmp_path: Path) -> None:
+    """The wheel names its authors, its addresses and known classifiers; no link or picture of its description is relative."""
+    trove = pytest.importorskip("trove_classifiers")
+    wheel = build_wheel(tmp_path, "https://git.example/team/engrams.git")
+    found = metadata(wheel)
+    assert found["Author"] == "the engrams developers"
+    assert set(found.get_all("Classifier", [])) <= trove.classifiers
+    assert "Repository, https://git.example/team/engrams" in found.get_all("Project-URL", [])
+    links = re.findall(r"\]\(([^)\s]+)\)", found.get_payload())
+    assert len(links) > 10 and [link for link in links if not re.match(r"https?://|#", link)] == []
+    assert f"https://git.example/team/engrams/raw/v{found['Version']}/docs/pictures/chat.png" in links
+    for name in ("man/man1/engrams.1", "bash-completion/completions/engrams", "zsh/site-functions/_engrams"):
+        assert any(entry.endswith(f".data/data/share/{name}") for entry in wheel.namelist()), name
+
+
+def test_a_package_invents_no_address(tmp_path: Path) -> None:
+    """Where nobody says where the repository is, there is no address."""
+    assert metadata(build_wheel(tmp_path, "")).get_all("Project-URL") is None
+
+
+def test_generated_files_are_up_to_date() -> None:
+    """The man page and the completions are those that the commands make."""
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_bash_completes_commands() -> None:
+    """The completion that the package brings completes a command's beginning."""
+    script = f"source {SHARE}/bash-completion/completions/engrams; COMP_WORDS=(engrams expo); COMP_CWORD=1; _engrams_completion engrams; echo $COMPREPLY"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=True)
+    assert done.stdout.strip() == "export"
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="needs man")
+def test_the_manual_renders() -> None:
+    """`man` shows the page without a warning."""
+    command = ["man", "--warnings", "-l", str(SHARE / "man" / "man1" / "engrams.1")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MANWIDTH": "100", "MANPAGER": "cat"}, check=True)
+    assert done.stderr == "" and "EXIT STATUS" in done.stdout and "--upstream" in done.stdout
+
+
+def test_the_service_starts_the_server() -> None:
+    """The unit of the user's service runs `engrams serve` and comes up again after a failure."""
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(ROOT / "packaging" / "engrams.service")
+    assert unit["Service"]["ExecStart"].endswith("/engrams serve") and unit["Service"]["Restart"] == "on-failure"
+    assert unit["Install"]["WantedBy"] == "default.target"
+
+
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+
+
+def test_the_image_is_sound() -> None:
+    """The Dockerfile and the compose file have no finding."""
+    assert container.lint(container.parse(DOCKERFILE), COMPOSE) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "finding"),
+    [
+        ("USER 10001", "USER root", "runs as root"),
+        ("COPY src src", "COPY source source", "not in the context"),
+        ("COPY src src", "COPY tests tests", "not in the context"),
+        ("FROM python:3.13-slim", "FROM python", "name a version"),
+        ("HEALTHCHECK", "LABEL", "no HEALTHCHECK"),
+        ('ENTRYPOINT ["engrams"]', "ENTRYPOINT engrams", "JSON form"),
+        ("VOLUME /data", "VOLUME /memory", "not where the image keeps"),
+    ],
+)
+def test_a_worse_image_is_found_out(line: str, instead: str, finding: str) -> None:
+    """Each rule notices what it is for."""
+    assert line in DOCKERFILE
+    assert any(finding in found for found in container.lint(container.parse(DOCKERFILE.replace(line, instead)), COMPOSE))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare")
+def test_the_steps_of_the_image_run() -> None:
+    """In a clean root every step runs, the server starts as the image's user and is healthy, and the size stays below its limit."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "container.py")], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "healthy after" in done.stdout
+
+
+def test_hints_install_from_the_checkout() -> None:
+    """Every hint about a missing part comes from one place, which knows of the checkout."""
+    named = re.compile(r"pip install ['\"]?engrams")
+    wrong = [path.name for path in (ROOT / "src").rglob("*.py") if path.name != "errors.py" and named.search(path.read_text("utf-8"))]
+    assert wrong == [] and not [path.name for path in (ROOT / "docs").rglob("*.md") if named.search(path.read_text("utf-8"))]

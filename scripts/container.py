@@ -176,7 +176,7 @@ def inside(stage: Stage, command: list[str], *, as_root: bool = False, network: 
         ("--rbind", "/dev", "dev"),
         ("--rbind", "/proc", "proc"),
     ]
-    if os.path.isdir(wheels):
+    if wheels and Path(wheels).is_dir():
         (stage.root / wheels.lstrip("/")).mkdir(parents=True, exist_ok=True)
         mounts.append(("--bind", wheels, wheels.lstrip("/")))
     user = ["--reuid", stage.user, "--regid", stage.user, "--clear-groups"] if stage.user != "0" and not as_root else []

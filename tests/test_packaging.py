@@ -70,7 +70,8 @@ def test_generated_files_are_up_to_date() -> None:
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_bash_completes_commands() -> None:
     """The completion that the package brings completes a command's beginning."""
-    script = f"source {SHARE}/bash-completion/completions/engrams; COMP_WORDS=(engrams expo); COMP_CWORD=1; _engrams_completion engrams; echo $COMPREPLY"
+    typed = "COMP_WORDS=(engrams expo); COMP_CWORD=1; _engrams_completion engrams; echo $COMPREPLY"
+    script = f"source {SHARE}/bash-completion/completions/engrams; {typed}"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=True)
     assert done.stdout.strip() == "export"

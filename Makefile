@@ -7,6 +7,7 @@ COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes 
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
 MINUTES ?= 60
+EXTRAS := $(addprefix --extra ,all encrypted local otel)
 .PHONY: help run demo test test-all campaign check fix coverage-spec bench docs pins clean
 
 help: ## Show this list
@@ -53,7 +54,7 @@ docs: .make/test ## Write the generated reference pages anew
 	$(BIN)/python scripts/reference.py
 
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
-	$(COMPILE) pyproject.toml --all-extras requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
 

@@ -127,6 +127,13 @@ _.format_for_injection
 _.schemas
 _.str_replace
 
+# Methods that agent frameworks call, by adapter.
+# OpenAI Agents SDK
+_.get_items
+_.add_items
+_.pop_item
+_.clear_session
+
 # Read by a test that holds the table of rights against the routes.
 list_operations
 

@@ -6,19 +6,19 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from engrams.text.terms import terms
-from engrams.types import CORRECTED, Record
+from engrams.types import CORRECTED, Json, Record
 
 
 def mask_corrected(record: Record) -> Record:
-    """Replace corrected or forgotten quotes by a mark; pure."""
-    marks, text = record.meta.get(CORRECTED, ()), record.text
+    """Replace corrected or forgotten quotes by a mark, in metadata too; pure."""
+    marks, text, meta = record.meta.get(CORRECTED, ()), record.text, {**record.meta, CORRECTED: None}
     if not marks:
         return record
     for item in marks:
         mark = "[forgotten]" if item["action"] == "forget" else f"[corrected on {item['at'][:10]}]"
-        text = text.replace(item["quote"], mark)
+        text, meta = text.replace(item["quote"], mark), _replace_in_values(meta, item["quote"], mark)
     told = [{name: value for name, value in item.items() if name != "quote"} for item in marks]
-    return replace(record, text=text, meta={**record.meta, CORRECTED: told})
+    return replace(record, text=text, meta={**meta, CORRECTED: told})
 
 
 def matches_only_masked(record: Record, asked: Collection[str]) -> bool:
@@ -31,3 +31,15 @@ def matches_only_masked(record: Record, asked: Collection[str]) -> bool:
         removed |= set(terms(item["quote"]))
         text = text.replace(item["quote"], " ")
     return bool(words & removed) and not words & set(terms(text))
+
+
+def _replace_in_values(value: Json, quote: str, mark: str) -> Json:
+    match value:
+        case str():
+            return value.replace(quote, mark)
+        case dict():
+            return {name: _replace_in_values(part, quote, mark) for name, part in value.items()}
+        case list() | tuple():
+            return [_replace_in_values(part, quote, mark) for part in value]
+        case _:
+            return value

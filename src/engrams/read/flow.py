@@ -34,7 +34,7 @@ from engrams.read.score import (
     shares_enough_words,
     top_indices,
 )
-from engrams.types import RUNNING, Found, Hit, Record, Trace, TraceRow
+from engrams.types import RUNNING, UNSEARCHED, Found, Hit, Record, Trace, TraceRow
 
 if TYPE_CHECKING:
     from engrams.ports.search import Flags, Floats, Integers
@@ -246,6 +246,7 @@ def _find_unfit(hits: Sequence[Hit], pool: Pool, floors: CandidateFloors, prepar
     low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})
     low.update(dict.fromkeys(floors.stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
     running = {hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta}
+    running |= {hit.record.id: "kept outside of searches" for hit in hits if UNSEARCHED in hit.record.meta}
     return {**dropped, **low, **running}
 
 

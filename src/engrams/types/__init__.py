@@ -22,6 +22,7 @@ from engrams.types.words import MERGED as MERGED
 from engrams.types.words import NO_META as NO_META
 from engrams.types.words import PRODUCT as PRODUCT
 from engrams.types.words import RUNNING as RUNNING
+from engrams.types.words import UNSEARCHED as UNSEARCHED
 from engrams.types.words import Edge as Edge
 from engrams.types.words import EdgeType as EdgeType
 from engrams.types.words import Evidence as Evidence

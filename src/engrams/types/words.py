@@ -114,11 +114,13 @@ CORRECTED = "corrected"
 IMPORTED = "import"
 """The metadata of a memory that came from a file: the id of its import."""
 
+UNSEARCHED = "unsearched"
+"""The metadata of a memory that is kept for those who ask for it by name: no search finds it."""
+
 PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions", Layer.PROCEDURAL: "rules"}
 """What people are shown for a layer, in the API, the command line and the page alike."""
 
-_MAX_LABELS = 16
-_MAX_LABEL = 200
+_MAX_LABELS, _MAX_LABEL = 16, 200
 _SCOPE_HINT = 'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
 
 

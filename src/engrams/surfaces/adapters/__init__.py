@@ -1,4 +1,35 @@
-"""Memory for agents and programs: plain callables and a chat client."""
+"""Memory for agents, programs and agent frameworks.
 
+An adapter is one module named after its framework. It holds the classes that the framework asks for, named framework + the framework's
+noun (``LangGraphStore``), each made from an engine and a scope and thin over the engine's public methods. The framework is imported at the
+top of that module, which is loaded when one of its names below is first used. What is deleted through an adapter is purged."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from engrams.errors import ExtraError, install_hint
 from engrams.surfaces.adapters.agent import AgentMemory as AgentMemory
 from engrams.surfaces.adapters.client import MemoryClient as MemoryClient
+
+if TYPE_CHECKING:
+    from engrams.surfaces.adapters.openaiagents import OpenAIAgentsSession as OpenAIAgentsSession
+
+_MODULES = {
+    "OpenAIAgentsSession": "openaiagents",
+}
+"""Module of each adapter; the extra that installs its framework has the module's name."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load an adapter when first used. ExtraError: its framework is not installed."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _MODULES[name]
+    try:
+        return getattr(import_module(f"{__name__}.{module}"), name)
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").startswith("engrams"):
+            raise
+        raise ExtraError(f"{name} needs {problem.name}, which is not installed.", hint=install_hint(module)) from None

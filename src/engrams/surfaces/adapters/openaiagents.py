@@ -1,0 +1,70 @@
+"""Session of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from engrams.surfaces.adapters.journal import ItemJournal, JournalItem
+from engrams.types import Json, Role, ScopeInput
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+
+_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+
+
+class OpenAIAgentsSession:
+    """Conversation history in memory, for ``Runner.run(agent, text, session=…)``.
+
+    Messages become turns, from which memory learns; calls of tools and their results are kept for the history alone. Items come back as
+    they were given, without secrets and without words that were forgotten since."""
+
+    def __init__(self, session_id: str, engine: MemoryEngine, scope: ScopeInput, *, session_settings: Any = None) -> None:
+        """Open a session of a scope.
+
+        ``session_settings``: ``agents.SessionSettings`` or a dict; its ``limit`` is the number of items that ``get_items`` returns."""
+        self.session_id, self.session_settings = session_id, session_settings
+        self._journal = ItemJournal(engine, scope, session_id, "openai-agents")
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """Return the latest ``limit`` items (all if negative), oldest first."""
+        most = self._get_default_limit() if limit is None else limit
+        return await asyncio.to_thread(self._journal.read, None if most is None or most < 0 else most)
+
+    async def add_items(self, items: Sequence[Any]) -> None:
+        """Store items in one durable write."""
+        await asyncio.to_thread(self._journal.append, [_to_journal_item(item) for item in items])
+
+    async def pop_item(self) -> Any | None:
+        """Erase the newest item and return it; None if there is none."""
+        return await asyncio.to_thread(self._journal.pop)
+
+    async def clear_session(self) -> None:
+        """Erase the conversation, with what was learned from it alone."""
+        await asyncio.to_thread(self._journal.clear)
+
+    def _get_default_limit(self) -> int | None:
+        settings = self.session_settings
+        limit: int | None = settings.get("limit") if isinstance(settings, Mapping) else getattr(settings, "limit", None)
+        return limit
+
+
+def _to_journal_item(item: Mapping[str, Any]) -> JournalItem:
+    data = json.loads(json.dumps(dict(item)))
+    text = _join_text(item.get("content")).strip()
+    role = _ROLES.get(str(item.get("role")))
+    if role is None or not text:
+        return JournalItem(data, text or json.dumps(data, ensure_ascii=False), "tool", said=False)
+    return JournalItem(data, text, role)
+
+
+def _join_text(content: Json) -> str:
+    """Join the texts of a message's parts; other parts have none."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else ()
+    texts = (part.get("text") or part.get("refusal") for part in parts if isinstance(part, Mapping))
+    return "\n".join(text for text in texts if isinstance(text, str))

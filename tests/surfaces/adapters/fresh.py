@@ -1,0 +1,27 @@
+"""Examples of frameworks, run in environments of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from bench.conformance.environments import ROOT, make_environment
+
+
+def run_example(name: str, folder: Path, *more: str) -> str:
+    """Install a framework's current release by its extra, run its example in an empty folder and return its output."""
+    python = make_environment(folder / "environment", [f"[{name}]", *more])
+    work = folder / "work"
+    work.mkdir()
+    script = ROOT / "examples" / "frameworks" / f"{name}.py"
+    env = {**os.environ, "ENGRAMS_HOME": str(folder / "home"), "HOME": str(folder)}
+    done = subprocess.run([str(python), str(script)], cwd=work, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert list(work.iterdir()) == []
+    return done.stdout
+
+
+def read_home(home: Path) -> bytes:
+    """Return the bytes of every file of a closed home, to look what is left of something."""
+    return b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())

@@ -1,0 +1,90 @@
+"""Sessions of the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.surfaces.adapters.fresh import read_home, run_example
+
+import engrams
+from engrams import MemoryEngine
+from engrams.surfaces.adapters import OpenAIAgentsSession
+from engrams.testing import temp_engine
+from engrams.types import Scope
+
+ANN, BOB = ("user", "ann"), ("user", "bob")
+CALL = {"type": "function_call", "call_id": "c1", "name": "find_flat", "arguments": '{"town": "Oslo"}'}
+RESULT = {"type": "function_call_output", "call_id": "c1", "output": "Seven flats in Oslo"}
+SAID: list[Any] = [
+    {"role": "user", "content": "I moved to Oslo in May"},
+    CALL,
+    RESULT,
+    {"role": "assistant", "type": "message", "content": [{"type": "output_text", "text": "There are seven.", "annotations": []}]},
+]
+
+
+@pytest.fixture
+def engine() -> Iterator[MemoryEngine]:
+    """An engine whose jobs run when the test says so."""
+    with temp_engine(jobs__workers=0) as made:
+        yield made
+
+
+async def test_items_come_back_as_they_were_given(engine: MemoryEngine) -> None:
+    """Messages, calls and results come back in order, the latest few by a limit, of this session and scope only."""
+    session = OpenAIAgentsSession("s1", engine, ANN)
+    await session.add_items(SAID)
+    await session.add_items([{"role": "user", "content": "Where is it?"}])
+    await OpenAIAgentsSession("s2", engine, ANN).add_items([{"role": "user", "content": "Another talk"}])
+    await OpenAIAgentsSession("s1", engine, BOB).add_items([{"role": "user", "content": "Bob's talk"}])
+    await OpenAIAgentsSession("s1", engine, Scope(ANN).within("project", "x")).add_items([{"role": "user", "content": "The project's"}])
+    assert await session.get_items() == [*SAID, {"role": "user", "content": "Where is it?"}]
+    assert await session.get_items(2) == [SAID[-1], {"role": "user", "content": "Where is it?"}]
+    assert await session.get_items(0) == [] and len(await session.get_items(-1)) == 5
+    limited = OpenAIAgentsSession("s1", engine, ANN, session_settings={"limit": 1})
+    assert await limited.get_items() == [{"role": "user", "content": "Where is it?"}] and len(await limited.get_items(3)) == 3
+
+
+async def test_what_was_said_is_memory_and_what_tools_did_is_not(engine: MemoryEngine) -> None:
+    """A search finds the messages of a session, and neither calls of tools nor their results."""
+    await OpenAIAgentsSession("s1", engine, ANN).add_items(SAID)
+    found = [hit.record.text for hit in engine.search("flats in Oslo", scope=ANN, limit=20).hits]
+    assert "I moved to Oslo in May" in found and not any("find_flat" in text or "Seven flats" in text for text in found)
+    assert not engine.search("Oslo", scope=BOB).hits
+
+
+async def test_what_is_removed_is_gone(home: Path) -> None:
+    """A popped item and a cleared session leave nothing behind: no memory, no learned fact, no byte in the home."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        session = OpenAIAgentsSession("s1", engine, ANN)
+        await session.add_items([*SAID, {"role": "user", "content": "My password hint is Zanzibar"}])
+        engine.drain()
+        assert await session.pop_item() == {"role": "user", "content": "My password hint is Zanzibar"}
+        assert await session.get_items() == SAID
+        await session.clear_session()
+        assert await session.get_items() == [] and await session.pop_item() is None
+        assert engine.list(scope=ANN, statuses=("active", "archived", "superseded", "forgotten", "candidate")).records == ()
+    left = read_home(home)
+    assert b"Zanzibar" not in left and b"Oslo" not in left
+
+
+async def test_what_is_forgotten_elsewhere_leaves_the_history(engine: MemoryEngine) -> None:
+    """Forgetting a fact takes its words out of the messages that said it; a forgotten message is no longer in the history."""
+    session = OpenAIAgentsSession("s1", engine, ANN)
+    await session.add_items([{"role": "user", "content": "I live in Bergen. My sister Lou plays the cello every Sunday."}])
+    engine.drain()
+    fact = next(record for record in engine.list(scope=ANN, kinds=("fact",)).records if "Bergen" in record.text)
+    engine.forget(fact.id, scope=ANN)
+    (item,) = await session.get_items()
+    assert "Bergen" not in str(item) and "cello" in item["content"]
+    engine.forget(engine.list(scope=ANN, kinds=("turn",)).records[0].id, scope=ANN)
+    assert await session.get_items() == []
+
+
+@pytest.mark.slow
+def test_the_example_runs_with_the_current_release(tmp_path: Path) -> None:
+    """The example runs in a fresh environment of the framework's current release, and recalls the earlier conversation."""
+    assert "allergic to nuts" in run_example("openaiagents", tmp_path)

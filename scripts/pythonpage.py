@@ -57,8 +57,18 @@ QUERY = {
 
 TYPES = (
     *(types.Turn, types.Scope, types.Record, types.Kind, types.Layer, types.Tier, types.Status, types.Evidence, types.Provenance),
-    *(types.Receipt, types.DerivedMemory, types.Decision, types.Cost, types.Found, types.Hit, types.Trace, types.TraceRow, types.Context),
-    *(ports.Page, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.Erased, LoadReport),
+    *(
+        types.Receipt,
+        types.DerivedMemory,
+        types.StageDecision,
+        types.ModelCost,
+        types.SearchResult,
+        types.Hit,
+        types.Trace,
+        types.TraceRow,
+        types.Context,
+    ),
+    *(ports.RecordPage, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.PurgeReport, LoadReport),
 )
 
 
@@ -147,7 +157,7 @@ def _fields() -> str:
 
 
 def _query() -> str:
-    fields = [field for field in dataclasses.fields(ports.Query) if field.name != "reach"]
+    fields = [field for field in dataclasses.fields(ports.RecordQuery) if field.name != "reach"]
     _expect({field.name for field in fields} == set(QUERY), "QUERY must name every field of a listing")
     table = [(f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field), QUERY[field.name]) for field in fields]
     return _table(("field", "type", "default", "memories"), table)

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from bench.changes.data import Case, Pair, build_pairs, build_plain_pairs, build_strangers, every_case, to_features  # noqa: E402
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changes.model import Trees, compete, join_odds  # noqa: E402
+from engrams.write.changes.model import BoostedTrees, compete, join_odds  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/write/changes/weights.npz"
 FOLDS, BINS, LEAST_CASES = 5, 15, 4
@@ -43,7 +43,7 @@ class Boosting:
     penalty: float = 5.0
     least: float = 0.75
 
-    def fit(self, x: Array, y: Array, weights: Array) -> Trees:
+    def fit(self, x: Array, y: Array, weights: Array) -> BoostedTrees:
         """Fit trees to labels by Newton boosting."""
         chance = np.random.default_rng(self.seed)
         edges = [np.unique(np.quantile(x[:, at], np.linspace(0.05, 0.95, BINS))) for at in range(x.shape[1])]
@@ -68,7 +68,7 @@ class Boosting:
             columns.append([c for c, _ in questions])
             limits.append([limit for _, limit in questions])
             leaves.append(leaf)
-        return Trees(np.array(columns), np.array(limits), np.array(leaves), base)
+        return BoostedTrees(np.array(columns), np.array(limits), np.array(leaves), base)
 
     def _best_splits(self, binned: Any, node: Any, gradient: Array, bend: Array, nodes: int) -> tuple[Any, Any]:
         width, bins = binned.shape[1], BINS + 2
@@ -106,7 +106,7 @@ class Samples:
     strangers: Array
     stranger_cases: Array
 
-    def fit(self, fold: int = -1) -> tuple[Trees, Trees]:
+    def fit(self, fold: int = -1) -> tuple[BoostedTrees, BoostedTrees]:
         """Fit both sets of trees without the scenarios of one fold."""
         use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
         about, far = use & np.array([pair.about for pair in self.pairs]), self.stranger_cases % FOLDS != fold
@@ -159,7 +159,7 @@ def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> Non
         print(f"| {limit:.2f} | {found / len(changes):.0%} | {other} | {alone / len(traps):.1%} | {found / max(taken, 1):.1%} of {taken} |")
 
 
-def write_weights(trees: tuple[Trees, Trees], rarity: dict[str, float], curve: tuple[float, float]) -> None:
+def write_weights(trees: tuple[BoostedTrees, BoostedTrees], rarity: dict[str, float], curve: tuple[float, float]) -> None:
     """Write the model file."""
     held: dict[str, Any] = {"scale": curve[0], "shift": curve[1]}
     held["words"] = np.frombuffer("\n".join(rarity).encode(), np.uint8)

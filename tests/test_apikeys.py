@@ -10,15 +10,15 @@ import pytest
 
 from engrams.apikeys import PREFIX, RIGHTS, ApiKeyStore
 from engrams.errors import InputError, NotFoundError, StoreError
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 from engrams.types import Scope
 
 ANN = Scope(("user", "ann"))
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-03-10T08:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-03-10T08:00")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def ring(home: Path) -> ApiKeyStore:
     return ApiKeyStore.open(home)
 
 
-def test_a_key_opens_what_it_was_made_for(ring: ApiKeyStore, clock: Ticker) -> None:
+def test_a_key_opens_what_it_was_made_for(ring: ApiKeyStore, clock: SettableClock) -> None:
     """Owner, rights and name come back; rights are in their own order, each once."""
     made, secret = ring.add("ci", ANN, ("write", "read", "read"), clock())
     found = ring.find(secret, clock())
@@ -35,7 +35,7 @@ def test_a_key_opens_what_it_was_made_for(ring: ApiKeyStore, clock: Ticker) -> N
     assert secret.startswith(PREFIX)
 
 
-def test_only_a_hash_is_kept(ring: ApiKeyStore, clock: Ticker, home: Path) -> None:
+def test_only_a_hash_is_kept(ring: ApiKeyStore, clock: SettableClock, home: Path) -> None:
     """The key stands in no file; its file is closed to others."""
     _, secret = ring.add("ci", ANN, ("read",), clock())
     (file,) = (home / "keys").iterdir()
@@ -43,7 +43,7 @@ def test_only_a_hash_is_kept(ring: ApiKeyStore, clock: Ticker, home: Path) -> No
     assert [stat.S_IMODE(path.stat().st_mode) for path in (home / "keys", file)] == [0o700, 0o600]
 
 
-def test_every_key_is_another(ring: ApiKeyStore, clock: Ticker) -> None:
+def test_every_key_is_another(ring: ApiKeyStore, clock: SettableClock) -> None:
     """Two keys of one name differ, and both open; the list has both, oldest first."""
     pairs = []
     for _ in range(5):
@@ -53,7 +53,7 @@ def test_every_key_is_another(ring: ApiKeyStore, clock: Ticker) -> None:
     assert [key.id for key in ring.list()] == [key.id for key, _ in pairs]
 
 
-def test_expiry_is_exact(ring: ApiKeyStore, clock: Ticker) -> None:
+def test_expiry_is_exact(ring: ApiKeyStore, clock: SettableClock) -> None:
     """A key of one day opens until the day is over, and not at its end."""
     _, secret = ring.add("ci", ANN, ("read",), clock(), 1)
     clock.forward(days=1, seconds=-1)
@@ -62,7 +62,7 @@ def test_expiry_is_exact(ring: ApiKeyStore, clock: Ticker) -> None:
     assert ring.find(secret, clock()) is None
 
 
-def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: Ticker, home: Path) -> None:
+def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: SettableClock, home: Path) -> None:
     """Another ring on the same home sees it at once; revoking twice keeps the first time."""
     made, secret = ring.add("ci", ANN, ("read",), clock())
     other = ApiKeyStore.open(home)
@@ -76,20 +76,20 @@ def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: Ticker, ho
 @pytest.mark.parametrize(
     "text", ["", "engrams_", "engrams_" + "a" * 56, "engrams_../../../x_" + "a" * 43, "\0", "engrams_\ud800", "é" * 64]
 )
-def test_other_texts_open_nothing(ring: ApiKeyStore, clock: Ticker, text: str) -> None:
+def test_other_texts_open_nothing(ring: ApiKeyStore, clock: SettableClock, text: str) -> None:
     """Neither a path, nor half a key, nor any other text."""
     ring.add("ci", ANN, ("read",), clock())
     assert ring.find(text, clock()) is None
 
 
 @pytest.mark.parametrize("id", ["../x", "", "a" * 12, "\0", "A" * 12])
-def test_revoking_what_is_not_there(ring: ApiKeyStore, clock: Ticker, id: str) -> None:
+def test_revoking_what_is_not_there(ring: ApiKeyStore, clock: SettableClock, id: str) -> None:
     """An id that names no key is not found, whatever it looks like."""
     with pytest.raises(NotFoundError):
         ring.revoke(id, clock())
 
 
-def test_wrong_rights_and_owners(ring: ApiKeyStore, clock: Ticker) -> None:
+def test_wrong_rights_and_owners(ring: ApiKeyStore, clock: SettableClock) -> None:
     """No right, an unknown one, and an owner that is only a part of one are refused."""
     for rights in ((), ("root",)):
         with pytest.raises(InputError) as caught:
@@ -99,7 +99,7 @@ def test_wrong_rights_and_owners(ring: ApiKeyStore, clock: Ticker) -> None:
         ring.add("ci", ANN.within("project", "x"), RIGHTS, clock())
 
 
-def test_a_damaged_file_opens_nothing_and_says_so(ring: ApiKeyStore, clock: Ticker, home: Path) -> None:
+def test_a_damaged_file_opens_nothing_and_says_so(ring: ApiKeyStore, clock: SettableClock, home: Path) -> None:
     """A key whose file cannot be read is an error, never an open door."""
     made, secret = ring.add("ci", ANN, ("read",), clock())
     path = home / "keys" / f"{made.id}.json"

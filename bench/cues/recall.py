@@ -25,7 +25,7 @@ from measure import said_at
 from tokenizers import Tokenizer
 
 from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
-from engrams.text.features import mentions_time
+from engrams.text.measures import mentions_time
 from engrams.text.terms import terms
 
 Floats = npt.NDArray[np.float32]

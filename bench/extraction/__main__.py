@@ -21,7 +21,7 @@ from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
 from engrams.write import policy
 from engrams.write.candidate import Candidate
-from engrams.write.gate import gate_text
+from engrams.write.contentfilter import gate_text
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from bench.model.data import Conversation
 from bench.model.recorded import RecordedModel
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Kind, Record, Status
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
@@ -31,7 +31,7 @@ def replay(conversation: Conversation, *, record: bool = False) -> Learned:
 
     RecordingError: the product asks something else than was recorded."""
     recorded = RecordedModel(conversation.id, record)
-    clock = Ticker(_moment(conversation, 0))
+    clock = SettableClock(_moment(conversation, 0))
     with (
         ScriptedModel(answer=recorded.answer) as model,
         temp_engine(clock=clock, chat__provider="openai", chat__model="recorded", chat__url=model.url, jobs__workers=0) as memory,

@@ -19,15 +19,15 @@ from engrams.models.embed.factory import choose_embedder, make_plain
 from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.tokens.factory import choose_counter
-from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, Skills, Store
+from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, SkillRecords, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import EncryptionSettings, Settings, StoreSettings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, losses
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
-    from engrams.encryption.change import EncryptionStatus as EncryptionStatus
-    from engrams.encryption.change import Report
+    from engrams.encryption.rekey import EncryptionStatus as EncryptionStatus
+    from engrams.encryption.rekey import Report
     from engrams.logs import AuditEntry as AuditEntry
     from engrams.logs import AuditLog as AuditLog
     from engrams.logs import CrisisLog as CrisisLog
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from engrams.logs import FeedbackLog as FeedbackLog
     from engrams.logs import FeedbackRecord as FeedbackRecord
     from engrams.session.summary import ConversationSummaries as ConversationSummaries
+    from engrams.tend.factreview import FactReview as FactReview
     from engrams.tend.garden.plan import GardenStep as GardenStep
     from engrams.tend.garden.plan import StatementConflict as StatementConflict
     from engrams.tend.garden.state import CycleReport as CycleReport
     from engrams.tend.imports import ImportEntry as ImportEntry
-    from engrams.tend.review import FactReview as FactReview
     from engrams.tend.uploads import FileUpload as FileUpload
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
@@ -150,7 +150,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     from engrams.session.ingest import TurnIngest
     from engrams.vault import Vault, VaultRules, VaultStore
     from engrams.vault import VaultDeps as VaultParts
-    from engrams.write.cascade import cascade_changes
+    from engrams.write.editcascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """Jobs that learn from texts written into files."""
@@ -168,7 +168,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     return vault
 
 
-def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> Skills | None:
+def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecords | None:
     """The skills of the configured folder, read on first search."""
     if not settings.skills.folder or not settings.enabled:
         return None
@@ -244,7 +244,7 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
 
 def encryption_status(settings: Settings) -> EncryptionStatus:
     """Encryption of the home, file by file; needs no key."""
-    from engrams.encryption.change import read_status
+    from engrams.encryption.rekey import read_status
 
     return read_status(_own_home(settings), _places(settings).vault)
 
@@ -254,7 +254,7 @@ def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignor
 
     Works while other processes use the home: they wait, and go on with the key. ``passphrase``: where the key comes from one.
     ExtraError: the driver with ciphers is missing. EncryptionError: no key. StoreError: the home is in use for long, or damaged."""
-    from engrams.encryption.change import encrypt_home
+    from engrams.encryption.rekey import encrypt_home
 
     return encrypt_home(_own_home(settings), settings.encryption, passphrase, report)
 
@@ -263,14 +263,14 @@ def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = ""
     """Encrypt the home anew; number of files written.
 
     ``fresh``: where the new key comes from."""
-    from engrams.encryption.change import rekey_home
+    from engrams.encryption.rekey import rekey_home
 
     return rekey_home(_own_home(settings), settings.encryption, fresh, passphrase, report)
 
 
 def decrypt(settings: Settings, *, report: Report = _ignore) -> int:
     """Decrypt the home; number of files written."""
-    from engrams.encryption.change import decrypt_home
+    from engrams.encryption.rekey import decrypt_home
 
     return decrypt_home(_own_home(settings), settings.encryption, report)
 
@@ -296,7 +296,7 @@ def unlock(settings: Settings) -> None:
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     """Replace an unreadable database by a backup or the vault's files.
     Returns a note. Backups are looked for in the home folder. The damaged file is kept. StoreError: there is nothing to bring back."""
-    from engrams.vault.rescue import rescue as bring_back
+    from engrams.vault.databaserescue import rescue as bring_back
 
     places = _places(settings)
 
@@ -343,7 +343,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
         return None
 
     def purge_in_copy(path: Path, order: PurgeOrder) -> None:
-        from engrams.store.sqlite.copies import purge_copy
+        from engrams.store.sqlite.damagedcopies import purge_copy
 
         purge_copy(path, settings.store, clock, lambda held: _purge_again(held, None, order, clock))
 
@@ -364,7 +364,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
         replace_backup(path, purge)
 
     def make() -> HomeCleaner:
-        from engrams.vault.home import HomeDeps, HomeFiles
+        from engrams.vault.homepurge import HomeDeps, HomeFiles
 
         return HomeFiles(HomeDeps(settings.home.expanduser(), _places(settings), files, purge_in_copy, purge_in_backup))
 
@@ -380,7 +380,7 @@ def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: Pur
 
 def _places(settings: Settings) -> BackupPlaces:
     from engrams.vault.backup import BackupPlaces
-    from engrams.vault.parts import vault_folder
+    from engrams.vault.dependencies import vault_folder
 
     home, url = settings.home.expanduser(), settings.store.url
     if url == ":memory:" or "://" in url:

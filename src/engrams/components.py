@@ -32,38 +32,38 @@ from engrams.ports import (
     Job,
     MemoryFiles,
     Reranker,
-    Skills,
+    SkillRecords,
     Store,
     TokenCounter,
     is_skill,
 )
-from engrams.read import context, flow
+from engrams.read import context, pipeline
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.session.delivery import ContextDelivery
 from engrams.settings import Settings
-from engrams.tend.backfill import Backfill
-from engrams.tend.runner import Handler, WorkerPool
+from engrams.tend.backfill import VectorBackfill
+from engrams.tend.jobworker import Handler, WorkerPool
 from engrams.tend.usage import UsageTracker
-from engrams.types import Context, Found, Kind, Receipt, Record, Scope, Turn, conversation
+from engrams.types import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
     from engrams.session.finalise import SessionFinaliser
     from engrams.session.ingest import TurnIngest
-    from engrams.session.injected import InjectedFingerprints
+    from engrams.session.injectedcontext import InjectedFingerprints
     from engrams.session.privacy import IncognitoSessions
     from engrams.session.sessions import SessionRegistry
     from engrams.session.summary import ConversationSummaries
-    from engrams.session.updates import UpdateQueue
-    from engrams.session.working import WorkingTier
+    from engrams.session.updatequeue import UpdateQueue
+    from engrams.session.workingtier import WorkingTier
     from engrams.tend.calibrate import FloorCalibration
     from engrams.tend.changes import ChangeJob
-    from engrams.tend.digest import DigestJob
+    from engrams.tend.extraction import DigestJob
+    from engrams.tend.factreview import FactReview
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.imports import MemoryImports, PurgeFunction
-    from engrams.tend.links import MemoryLinks
+    from engrams.tend.manuallinks import MemoryLinks
     from engrams.tend.purge import MemoryPurge
-    from engrams.tend.review import FactReview
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
 
@@ -82,7 +82,7 @@ class EngineDeps:
     clock: Clock
     reranker: Reranker | None = None
     handlers: Mapping[str, Handler] = field(default_factory=dict)
-    skills: Skills | None = None
+    skills: SkillRecords | None = None
     files: MemoryFiles | None = None
     home: Callable[[], HomeCleaner] | None = None
     plain: Embedder | None = None
@@ -103,7 +103,7 @@ class Components:
             self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
             states=store,
         )  # fmt: skip
-        self._backfill = Backfill(store, embedder, clock, settings.embed.batch_size)
+        self._backfill = VectorBackfill(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
         self.runner = WorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers())
         self.usage = UsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
@@ -111,11 +111,11 @@ class Components:
 
     # ------------------------------------------------------------------------------------------------------- reading
 
-    def search(self, request: ReadRequest) -> Found:
+    def search(self, request: ReadRequest) -> SearchResult:
         """Run the read flow, where memory is on."""
-        return flow.search(self.restrict_if_silent(request), self.read_deps)
+        return pipeline.search(self.restrict_if_silent(request), self.read_deps)
 
-    def search_by_text(self, query: str, scope: Scope, limit: int) -> Found:
+    def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
         """Search and count the use of what was found."""
         found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
         self.usage.note(found, scope)
@@ -130,7 +130,7 @@ class Components:
         budget = context.ContextBudget(total, min(section.prefix_tokens, int(section.prefix_share * total)), self.deps.counter)
         made = context.build_context(self._restrict_to_rules(request), self.read_deps, budget)
         if made.trace is not None and request.as_of is None:
-            self.usage.note(Found(made.hits, made.trace, made.abstain), request.scope)
+            self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope)
         if made.prefix or made.tail:
             self.injected.add_context(request.scope, made)
         return made
@@ -205,7 +205,7 @@ class Components:
 
     @cached_property
     def digest(self) -> DigestJob:
-        from engrams.tend.digest import DigestJob
+        from engrams.tend.extraction import DigestJob
 
         return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
 
@@ -218,7 +218,7 @@ class Components:
 
     @cached_property
     def updates(self) -> UpdateQueue:
-        from engrams.session.updates import UpdateQueue
+        from engrams.session.updatequeue import UpdateQueue
 
         return UpdateQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
 
@@ -248,7 +248,7 @@ class Components:
 
     @cached_property
     def injected(self) -> InjectedFingerprints:
-        from engrams.session.injected import InjectedFingerprints
+        from engrams.session.injectedcontext import InjectedFingerprints
 
         return InjectedFingerprints()
 
@@ -263,7 +263,7 @@ class Components:
 
     @cached_property
     def working(self) -> WorkingTier:
-        from engrams.session.working import WorkingTier
+        from engrams.session.workingtier import WorkingTier
 
         deps = self.deps
         return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
@@ -296,13 +296,13 @@ class Components:
 
     @cached_property
     def links(self) -> MemoryLinks:
-        from engrams.tend.links import MemoryLinks
+        from engrams.tend.manuallinks import MemoryLinks
 
         return MemoryLinks(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
 
     @cached_property
     def review(self) -> FactReview:
-        from engrams.tend.review import FactReview
+        from engrams.tend.factreview import FactReview
 
         deps = self.deps
         return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)

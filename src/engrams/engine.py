@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.components import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.inspect import MemoryInspector, Place
-from engrams.ports import Closable, Erased, MemoryFiles, Page, Skills, Store
-from engrams.read import flow
+from engrams.ports import Closable, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
+from engrams.read import pipeline
 from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
-from engrams.tend.runner import WorkerPool
-from engrams.types import Context, Found, HistoryEntry, ImportPlan, Kind, Meta, Receipt, Record, Scope, Status, Turn
-from engrams.write import edit as edits
+from engrams.tend.jobworker import WorkerPool
+from engrams.types import Context, HistoryEntry, ImportPlan, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
+from engrams.write import manualedits as edits
 from engrams.write import sources
 
 if TYPE_CHECKING:
     from engrams.session.commands import MemoryControl
     from engrams.session.sessions import SessionRegistry
     from engrams.session.summary import ConversationSummaries
-    from engrams.session.updates import UpdateQueue
+    from engrams.session.updatequeue import UpdateQueue
     from engrams.tend.calibrate import FloorCalibration
+    from engrams.tend.factreview import FactReview
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.imports import MemoryImports
-    from engrams.tend.links import MemoryLinks
-    from engrams.tend.review import FactReview
+    from engrams.tend.manuallinks import MemoryLinks
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
     from engrams.tend.transfer import LoadReport
@@ -116,10 +116,10 @@ class MemoryEngine:
         self._store.commit(sources.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
 
-    def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> Erased:
+    def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> PurgeReport:
         """Erase memories for good, with their words wherever they stand.
-        What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the git history of
-        the files. ``Erased.proven``: a second look at every file found nothing. A purge that is cut short goes on in the next process."""
+        What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the files' git
+        history. ``PurgeReport.proven``: a second look at every file found nothing. A purge cut short goes on in the next process."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         return self._open().purge.purge(some, Scope.of(scope).owner, self.settings.write.min_words, git)
 
@@ -148,13 +148,13 @@ class MemoryEngine:
         kinds: Sequence[Kind] = (),
         where: Filter | None = None,
         history: bool = False,
-    ) -> Found:
+    ) -> SearchResult:
         """Find the memories that answer ``query``, best first.
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived memories. The trace tells
         how hits were chosen."""
         parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
         asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), to_names(Kind, kinds), to_where(where), history)
-        found = flow.search(parts.restrict_if_silent(asked), parts.read_deps)
+        found = pipeline.search(parts.restrict_if_silent(asked), parts.read_deps)
         if as_of is None:
             parts.usage.note(found, place)
         return found
@@ -169,7 +169,7 @@ class MemoryEngine:
         kinds: Sequence[Kind] = (),
         where: Filter | None = None,
         history: bool = False,
-    ) -> Found:
+    ) -> SearchResult:
         """Search with the same filters, without counting use."""
         parts, number = self._open(), self._cap_limit(limit)
         names, tests = to_names(Kind, kinds), to_where(where)
@@ -214,9 +214,9 @@ class MemoryEngine:
         The first characters of an id (six at least) will do where only one memory has them."""
         return self.inspect.get(id, scope=scope)
 
-    def list(self, *, scope: Place, **fields: Any) -> Page:
+    def list(self, *, scope: Place, **fields: Any) -> RecordPage:
         """List memories by their fields, newest first.
-        ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``, ``after`` and others of ``ports.Query``.
+        ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``, ``after``: see ``ports.RecordQuery``.
         InputError: an unknown field."""
         return self.inspect.list(scope=scope, **fields)
 
@@ -358,7 +358,7 @@ class MemoryEngine:
         return self._components.review
 
     @property
-    def skills(self) -> Skills | None:
+    def skills(self) -> SkillRecords | None:
         """Knowledge in files beside memory; None without a folder of it."""
         return self._deps.skills
 

@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import Clock, Job, Page, Query, Reach, Skills, Store, is_skill
+from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecords, Store, is_skill
 from engrams.read.corrections import mask_corrected
 from engrams.read.filters import to_query_fields
 from engrams.read.request import to_as_of, visible_scopes
 from engrams.settings import Settings
-from engrams.tend.report import build_stats, build_status, describe_job
+from engrams.tend.statistics import build_stats, build_status, describe_job
 from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Place: TypeAlias = ScopeInput
 
 _PREFIX = 6
-_FIELDS = tuple(each.name for each in fields(Query) if each.name not in ("reach", "as_of"))
+_FIELDS = tuple(each.name for each in fields(RecordQuery) if each.name not in ("reach", "as_of"))
 
 
 class MemoryInspector:
     """Read-only view, reached as ``engine.inspect``.
     Every call that touches memory names its owner; nothing here changes anything."""
 
-    def __init__(self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: Skills | None) -> None:
+    def __init__(self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecords | None) -> None:
         self._store, self._clock, self._settings, self._models, self._skills = store, clock, settings, models, skills
 
     def get(self, id: str, *, scope: Place) -> Record:
@@ -40,7 +40,7 @@ class MemoryInspector:
         owner = Scope.of(scope).owner
         found = self._store.get(owner, [id]) or (self._skills.get([id]) if self._skills is not None and is_skill(id) else ())
         if not found and len(id) >= _PREFIX:
-            found = self._store.find(Query(visible_scopes(owner), statuses=tuple(Status), prefix=id, limit=2)).records
+            found = self._store.find(RecordQuery(visible_scopes(owner), statuses=tuple(Status), prefix=id, limit=2)).records
         if len(found) > 1:
             raise InputError(f"More than one memory begins with {id!r}.", hint="Give more of the id.")
         if not found:
@@ -56,11 +56,11 @@ class MemoryInspector:
             raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
         return record
 
-    def list(self, *, scope: Place, **given: Any) -> Page:
+    def list(self, *, scope: Place, **given: Any) -> RecordPage:
         """Memories by their fields, newest first.
-        ``given``: those of ``ports.Query``. InputError: an unknown field."""
+        ``given``: those of ``ports.RecordQuery``. InputError: an unknown field."""
         moment = to_as_of(given.pop("as_of", None))
-        page = self._store.find(Query(visible_scopes(Scope.of(scope)), as_of=moment, **to_query_fields(given, _FIELDS)))
+        page = self._store.find(RecordQuery(visible_scopes(Scope.of(scope)), as_of=moment, **to_query_fields(given, _FIELDS)))
         return replace(page, records=tuple(map(mask_corrected, page.records)))
 
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
@@ -76,7 +76,7 @@ class MemoryInspector:
         """Links at any of ``nodes``, in either direction."""
         return self._store.edges(owner, nodes, tuple(types)) if nodes else ()
 
-    def topics(self, reach: Reach) -> tuple[Topic, ...]:
+    def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         """The topics in reach."""
         return self._store.topics(reach)
 
@@ -89,7 +89,7 @@ class MemoryInspector:
         """The scopes that hold memories; of every owner with None."""
         return self._store.scopes(None if owner is None else Scope.of(owner).owner)
 
-    def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
+    def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         """Count memories by status, kind, layer and tier, vectors by model."""
         return self._store.counts(reach)
 

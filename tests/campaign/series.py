@@ -62,7 +62,7 @@ class Result:
 def warm_up(home: Path) -> None:
     """Import everything that children will use, without a thread that stays."""
     import engrams.surfaces.cli.main
-    import engrams.surfaces.http.mounts
+    import engrams.surfaces.http.loadmounts
     import engrams.surfaces.http.server
     import engrams.surfaces.mcp.server  # noqa: F401
 

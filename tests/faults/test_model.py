@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.testing import ScriptedFault, ScriptedModel, ScriptedRequest, Ticker
+from engrams.testing import ScriptedFault, ScriptedModel, ScriptedRequest, SettableClock
 from engrams.types import Kind, Status, Turn
 
 OWNER = ("user", "ada")
@@ -66,12 +66,12 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture
-def ticker() -> Ticker:
-    return Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
+def ticker() -> SettableClock:
+    return SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
 
 
 @pytest.fixture
-def memory(model: ScriptedModel, ticker: Ticker, home: Any) -> Iterator[engrams.MemoryEngine]:
+def memory(model: ScriptedModel, ticker: SettableClock, home: Any) -> Iterator[engrams.MemoryEngine]:
     given: dict[str, Any] = {
         "chat__provider": "openai",
         "chat__model": "m",
@@ -85,7 +85,7 @@ def memory(model: ScriptedModel, ticker: Ticker, home: Any) -> Iterator[engrams.
         yield made
 
 
-def settle(memory: engrams.MemoryEngine, ticker: Ticker) -> None:
+def settle(memory: engrams.MemoryEngine, ticker: SettableClock) -> None:
     """Let everything run that is due now or within some hours, as the workers would."""
     for _ in range(6):
         memory.drain(timeout=20)
@@ -101,7 +101,7 @@ def homes(memory: engrams.MemoryEngine, *statuses: Status) -> list[str]:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.covers("S1.14", "S1.28", "S2.42", "S2.43")
 def test_no_failure_of_a_model_loses_anything(
-    memory: engrams.MemoryEngine, model: ScriptedModel, ticker: Ticker, stage: str, fault: str
+    memory: engrams.MemoryEngine, model: ScriptedModel, ticker: SettableClock, stage: str, fault: str
 ) -> None:
     """The turn is found at once; what the model failed at waits as a visible job or was done without it; once it is well, all is known."""
     memory.observe(Turn(FIRST), scope=OWNER)

@@ -36,9 +36,9 @@ MANY = 30
 BOUNDED = {
     "session/intents.py": 400,
     "read/cues/mentions.py:_OPENING": 6,
-    "read/cues/rewrite.py:_OBJECT": 24,
-    "text/asking.py": 300,
-    "text/features.py:_OTHER_SENTENCE": 400,
+    "read/cues/firstperson.py:_OBJECT": 24,
+    "text/questions.py": 300,
+    "text/measures.py:_OTHER_SENTENCE": 400,
     "text/terms.py:_ORDINAL": 64,
     "text/when/grammar.py:_LAST_WORD": 24,
     "text/when/grammar.py:both": 60,

@@ -125,7 +125,7 @@ def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
     (facts / "mine.md").write_text(said(1) + "\n", "utf-8")
     child = os.fork()
     if not child:
-        from engrams.vault.state import VaultState
+        from engrams.vault.syncstate import VaultState
 
         VaultState.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:

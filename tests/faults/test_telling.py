@@ -17,7 +17,7 @@ from tests.faults.test_model import FAULTS
 import engrams
 from engrams import MemoryEngine
 from engrams.ports import CONDENSE, JUDGE, ROLL
-from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, ScriptedRequest, Ticker
+from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, ScriptedRequest, SettableClock
 from engrams.types import Kind, Scope, Turn
 
 OWNER = ("user", "ada")
@@ -58,7 +58,7 @@ def model() -> Iterator[ScriptedModel]:
         yield made
 
 
-def opened(model: ScriptedModel, home: Path, clock: Ticker, **more: Any) -> MemoryEngine:
+def opened(model: ScriptedModel, home: Path, clock: SettableClock, **more: Any) -> MemoryEngine:
     """An engine with that model and no worker of its own."""
     chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__timeout_seconds": 0.5, "chat__retries": 0}
     given: dict[str, Any] = {
@@ -72,7 +72,7 @@ def opened(model: ScriptedModel, home: Path, clock: Ticker, **more: Any) -> Memo
     return engrams.open(home=home, clock=clock, **given)
 
 
-def settle(memory: MemoryEngine, clock: Ticker) -> None:
+def settle(memory: MemoryEngine, clock: SettableClock) -> None:
     """Let everything run that is due now or within some hours, as the workers would."""
     for _ in range(5):
         memory.drain(timeout=20)
@@ -96,7 +96,7 @@ def said(memory: MemoryEngine) -> list[str]:
 @pytest.mark.covers("S4.22")
 def test_a_session_ends_whatever_its_model_does(model: ScriptedModel, home: Path, fault: str) -> None:
     """There is one account, by rules where the model failed, and it can be found; no turn is lost, and no job is left."""
-    clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     with opened(model, home, clock) as memory:
         memory.sessions.begin("s1", scope=OWNER)
         memory.observe([Turn(text, session="s1") for text in SAID], scope=OWNER)
@@ -124,7 +124,7 @@ def test_a_session_ends_whatever_its_model_does(model: ScriptedModel, home: Path
 @pytest.mark.covers("S2.46")
 def test_a_summary_stays_or_is_made_again(model: ScriptedModel, home: Path, fault: str) -> None:
     """The facts are there; the summary before stays and the failure is a job to be seen, which succeeds once the model is well."""
-    clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     with opened(model, home, clock, summary__enabled=True) as memory:
         memory.observe(Turn(SAID[0], session="s1"), scope=OWNER)
         settle(memory, clock)
@@ -154,7 +154,7 @@ def test_a_summary_stays_or_is_made_again(model: ScriptedModel, home: Path, faul
 @pytest.mark.covers("S1.5")
 def test_a_prompt_fits_whatever_its_model_does(model: ScriptedModel, home: Path, fault: str) -> None:
     """The window is within its budget; what fell out of it is in the journal; the next one is summarised again."""
-    clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     messages = [{"id": f"m{number}", "role": "user", "content": f"Parcel {number} is in hall {number}. " * 4} for number in range(12)]
     with opened(model, home, clock) as memory:
         summaries = memory.summaries
@@ -173,12 +173,18 @@ def test_a_prompt_fits_whatever_its_model_does(model: ScriptedModel, home: Path,
         assert again.summary
 
 
-@pytest.mark.parametrize("stage", ["judge", "condense"])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("stage", "fault"),
+    [
+        pytest.param(stage, fault, marks=[pytest.mark.slow] if (stage, fault) == ("judge", "hang") else [])
+        for stage in ("judge", "condense")
+        for fault in FAULTS
+    ],
+)
 @pytest.mark.covers("S0.16", "S0.17")
 def test_an_item_is_kept_whatever_its_model_does(model: ScriptedModel, home: Path, stage: str, fault: str) -> None:
     """What cannot be read changes nothing; a failure is a job to be seen, and its work is done once the model is well."""
-    clock = Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     with opened(model, home, clock, preset="cache", write__extract="off", tiers__working_size=1, tiers__promote_importance=0.0) as memory:
         ids: list[str] = []
 

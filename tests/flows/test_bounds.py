@@ -18,8 +18,8 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.models.embed.cache import CachedEmbedder
 from engrams.models.rerank.listwise import JudgementCase, ListwiseReranker
-from engrams.session.injected import InjectedFingerprints
-from engrams.testing import HashEmbedder, Ticker
+from engrams.session.injectedcontext import InjectedFingerprints
+from engrams.testing import HashEmbedder, SettableClock
 from engrams.text.cache import registered_caches, text_cache
 from engrams.types import Context, Kind, Scope
 
@@ -29,19 +29,19 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 BOUNDS = {
     "logs.audit._HELD": 1_000,
     "models.rerank.listwise._SESSIONS": 1_000,
-    "read.cache._KEPT": 64,
+    "read.profilecache._KEPT": 64,
     "session.delivery._CONVERSATIONS": 10_000,
-    "session.injected._EACH": 2_000,
-    "session.injected._OWNERS": 1_000,
+    "session.injectedcontext._EACH": 2_000,
+    "session.injectedcontext._OWNERS": 1_000,
     "session.prefetch._MOST": 10_000,
     "session.sessions._MINE": 10_000,
     "session.delivery._MOST": 10_000,
-    "session.working._MOST": 1_000,
-    "store.index.owner._VIEWS": 8,
-    "store.sqlite.lexicon._LARGEST": 200_000,
+    "session.workingtier._MOST": 1_000,
+    "store.index.ownerindex._VIEWS": 8,
+    "store.sqlite.termids._LARGEST": 200_000,
     "surfaces.http.auth._MAX_CALLERS": 10_000,
     "surfaces.http.observers._OWNERS": 1_000,
-    "surfaces.proxy.memory._OWNERS": 10_000,
+    "surfaces.proxy.memoryaccess._OWNERS": 10_000,
     "surfaces.proxy.request._MOST": 10_000,
     "tend.usage._MOST": 1_000,
     "tend.usage._OWNERS": 10_000,
@@ -55,8 +55,8 @@ REMEMBERED = {
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.mentions._speaker_names": 64,
-    "session.injected._fingerprint_line": 2_048,
-    "read.score._find_spans": 2_048,
+    "session.injectedcontext._fingerprint_line": 2_048,
+    "read.fusion._find_spans": 2_048,
     "read.diversify._cached_words": 512,
     "store.sqlite.rows._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
@@ -70,14 +70,14 @@ REMEMBERED = {
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
-NAMES = {"store.sqlite.rawlog._weigh_steps": 8, "types.words._parsed": 4_096, "write.ignore._compile_rule": 4_096}
+NAMES = {"store.sqlite.rawlog._weigh_steps": 8, "types.model._parsed": 4_096, "write.ignoredfiles._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
     "errors._find_checkout", "write.changes.cues._load_table", "write.changes.model.load_model",
-    "models.http._load_certificates", "prompts.load",
+    "models.httpclient._load_certificates", "prompts.load",
     "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
-    "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.scan._load_grammar",
+    "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.find._load_grammar",
     "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
@@ -201,7 +201,7 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
         "topics__refresh_searches": 50,
         "caps__facts": 5,
     }
-    with engrams.open(home=str(home), preset=preset, clock=Ticker(START), **small) as engine:
+    with engrams.open(home=str(home), preset=preset, clock=SettableClock(START), **small) as engine:
         live(engine)
         words = {"TermLexicon._numbers", "WordPiece._ids"}
         held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
@@ -216,7 +216,7 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
 @pytest.mark.covers("S3.70")
 def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
     """Hits and turns at hand, marks of what was shown, queries, views of an index, and profiles: of one owner who asks all day."""
-    with engrams.testing.temp_engine(preset="cache", jobs__workers=0, clock=Ticker(START)) as engine:
+    with engrams.testing.temp_engine(preset="cache", jobs__workers=0, clock=SettableClock(START)) as engine:
         scope = Scope(("user", "ann"))
         for number in range(50):
             engine.observe(Turn(f"Number {number} is my lucky number of the day.", session="s"), scope=scope)
@@ -226,9 +226,9 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
         tiers = engine.settings.tiers
         assert 0 < len(engine._components.working.ring(scope)) <= tiers.working_size == 20
         assert 0 < len(engine._components.working.hot(scope).ids()) <= tiers.hot_size == 20
-        assert len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.cache._KEPT"]
+        assert len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.profilecache._KEPT"]
         indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
-        assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.owner._VIEWS"]
+        assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.ownerindex._VIEWS"]
 
 
 @pytest.mark.covers("S3.70")
@@ -239,16 +239,16 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
     echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     for number in range(1_200):
         echoes.add_context(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
-    assert len(echoes._owners) == BOUNDS["session.injected._OWNERS"]
+    assert len(echoes._owners) == BOUNDS["session.injectedcontext._OWNERS"]
     echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
-    assert len(echoes._owners["user/ann"]) == BOUNDS["session.injected._EACH"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["session.injectedcontext._EACH"]
 
 
 @pytest.mark.covers("S3.70")
 def test_queries_and_judged_sessions_are_bounded() -> None:
     """A remote embedder's last 512 queries, and the last thousand conversations that a judge follows."""
     embedder = CachedEmbedder(HashEmbedder())
-    judge = ListwiseReranker(None, Ticker(START))
+    judge = ListwiseReranker(None, SettableClock(START))
     for number in range(1_200):
         embedder.embed([f"query {number}"], "query")
         judge.judge(JudgementCase(f"s{number}", "q", (("1", "a"),)))

@@ -10,16 +10,16 @@ import pytest
 import engrams
 from engrams import MemoryEngine
 from engrams.errors import BudgetError
-from engrams.ports import Ask, Message
+from engrams.ports import ChatMessage, ChatRequest
 from engrams.settings import load
-from engrams.testing import ScriptedModel, Ticker
+from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-HELLO = Ask((Message("user", "hello"),), "test")
+HELLO = ChatRequest((ChatMessage("user", "hello"),), "test")
 
 
-def opened(home: Path, model: ScriptedModel, clock: Ticker, **more: object) -> MemoryEngine:
+def opened(home: Path, model: ScriptedModel, clock: SettableClock, **more: object) -> MemoryEngine:
     """An engine on that home with the scripted model."""
     named = {"chat.provider": "openai", "chat.model": "m", "chat.url": f"{model.url}/v1", "jobs.workers": 0, **more}
     return engrams.open(load({"home": str(home), **named}, environ={}).settings, clock=clock)
@@ -27,7 +27,7 @@ def opened(home: Path, model: ScriptedModel, clock: Ticker, **more: object) -> M
 
 def test_a_restart_does_not_begin_a_new_budget(home: Path) -> None:
     """Calls of an engine that was closed, and of another that is open, count; the next day begins anew."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with ScriptedModel() as model:
         with opened(home, model, clock, **{"chat.daily_calls": 3}) as engine:
             assert engine.chat_model is not None
@@ -47,7 +47,7 @@ def test_a_restart_does_not_begin_a_new_budget(home: Path) -> None:
 
 def test_status_and_stats_tell_what_was_spent(home: Path) -> None:
     """Calls and tokens of today, and the limits, in the process that did not spend them too."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with ScriptedModel() as model, opened(home, model, clock) as one:
         assert one.stats()["spent"] == {"calls": 0, "tokens": 0, "daily_calls": 0, "daily_tokens": 0}
         assert not home.exists()
@@ -61,7 +61,7 @@ def test_status_and_stats_tell_what_was_spent(home: Path) -> None:
 
 def test_incognito_spends_without_a_trace(home: Path) -> None:
     """The budget of an incognito engine is kept in its own memory."""
-    with ScriptedModel() as model, opened(home, model, Ticker(START), incognito=True, **{"chat.daily_calls": 1}) as engine:
+    with ScriptedModel() as model, opened(home, model, SettableClock(START), incognito=True, **{"chat.daily_calls": 1}) as engine:
         assert engine.chat_model is not None
         engine.chat_model.ask(HELLO)
         with pytest.raises(BudgetError):

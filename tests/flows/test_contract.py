@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from engrams.errors import SettingsError
-from engrams.ports import Batch, Put
+from engrams.ports import NewRecord, WriteBatch
 from engrams.settings import Settings, load
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier, Vector
 
 ANN = ("user", "ann")
@@ -50,7 +50,7 @@ def test_settings_are_checked_when_they_are_made(section: str, wrong: dict[str, 
 def test_every_field_of_a_memory_persists(tmp_path: Path) -> None:
     """Scope, range of messages, files, provenance, use, strength, confidence, trust, status and successor, reinforcements, the text
     that is searched and the embedding with its model: all as they were after storing, and after an export and an import."""
-    embedder, clock = HashEmbedder(), Ticker(START)
+    embedder, clock = HashEmbedder(), SettableClock(START)
     scope = Scope((*ANN, "project", "x/y"))
     again = {"source": "01b", "session": "s1", "at": START.isoformat()}
     record = Record(
@@ -65,7 +65,7 @@ def test_every_field_of_a_memory_persists(tmp_path: Path) -> None:
     file = tmp_path / "all.jsonl"
     with temp_engine(jobs__workers=0, clock=clock, embedder=embedder) as engine:
         vector = Vector(record.id, embedder.card.id, embedder.card.dimension, row.tobytes())
-        engine.store.commit(Batch("test", "put", START, puts=(Put(record, vector=vector),)))
+        engine.store.commit(WriteBatch("test", "put", START, puts=(NewRecord(record, vector=vector),)))
         assert engine.get(record.id, scope=scope) == record
         assert record.search_text == "Kim lives in 京都 [a map]"
         assert (engine.store.vectors(scope.owner, [record.id], embedder.card.id)[0] == row).all()

@@ -23,7 +23,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.store.index.columns import IndexColumns
-from engrams.testing import ScriptedModel, Ticker
+from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -65,7 +65,7 @@ def texts(seed: int) -> Iterator[str]:
 
 def filled(home: Path, **settings: Any) -> MemoryEngine:
     """An engine on a home with two thousand turns and thirty facts in it, that has answered before."""
-    engine = engrams.open(home=str(home), jobs__workers=0, clock=Ticker(START), **settings)
+    engine = engrams.open(home=str(home), jobs__workers=0, clock=SettableClock(START), **settings)
     said = texts(1)
     for number in range(MEMORIES // 100):
         engine.observe([Turn(next(said), session=f"s{number}") for _ in range(100)], scope=ANN)
@@ -148,7 +148,7 @@ def test_a_turn_costs_the_same_in_a_larger_home(tmp_path: Path) -> None:
     costs, text = [], next(texts(4))
     for number in (100, 1_000):
         said = texts(3)
-        with watched() as door, engrams.open(home=str(tmp_path / f"{number}"), jobs__workers=0, clock=Ticker(START)) as engine:
+        with watched() as door, engrams.open(home=str(tmp_path / f"{number}"), jobs__workers=0, clock=SettableClock(START)) as engine:
             engine.observe([Turn(next(said), session=f"s{one % 10}") for one in range(number)], scope=ANN)
             engine.context("What is there?", scope=ANN)
             acts = (
@@ -177,7 +177,7 @@ def test_a_turn_waits_for_no_model(home: Path) -> None:
 def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
     """Of a home that is opened anew: by the index's own account, and by what Python has really taken for it."""
     filled(home).close()
-    with engrams.open(home=str(home), jobs__workers=0, clock=Ticker(START)) as engine:
+    with engrams.open(home=str(home), jobs__workers=0, clock=SettableClock(START)) as engine:
         engine.search("What is there?", scope=("user", "nobody"))
         gc.collect()
         tracemalloc.start()

@@ -14,11 +14,12 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.settings import presets
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Kind
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+FAST = ("default", "proxy")
 
 
 def word() -> str:
@@ -72,20 +73,20 @@ def live(engine: MemoryEngine) -> list[str]:
     return [record.id for record in found if secret in f"{record.text}{record.summary}{record.meta}{record.object}".lower()]
 
 
-@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize("preset", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in presets()])
 def test_after_a_purge_no_memory_of_this_process_holds_the_text(home: Path, preset: str) -> None:
     """Whatever was said, found, rendered and counted before: no cache, ring, index or queue has a word of it after the purge."""
-    with engrams.open(home=str(home), preset=preset, jobs__workers=0, clock=Ticker(START)) as engine:
+    with engrams.open(home=str(home), preset=preset, jobs__workers=0, clock=SettableClock(START)) as engine:
         ids = live(engine)
         assert len(ids) >= 8
-        assert list(holders(word()))
+        assert any(holders(word()))
         engine.purge(ids, scope=ANN)
         assert list(holders(word())) == []
 
 
 def test_files_leave_nothing_behind_either(home: Path) -> None:
     """With memory as files, what read and wrote them holds nothing of a purged text."""
-    with engrams.open(home=str(home), vault__enabled=True, vault__git=False, jobs__workers=0, clock=Ticker(START)) as engine:
+    with engrams.open(home=str(home), vault__enabled=True, vault__git=False, jobs__workers=0, clock=SettableClock(START)) as engine:
         ids = live(engine)
         engine.purge(ids, scope=ANN)
         assert list(holders(word())) == []
@@ -93,9 +94,9 @@ def test_files_leave_nothing_behind_either(home: Path) -> None:
 
 def test_a_purge_elsewhere_is_noticed(home: Path) -> None:
     """What another process purged is forgotten here too, as soon as this one reads that owner's memory again."""
-    with engrams.open(home=str(home), jobs__workers=0, clock=Ticker(START)) as engine:
+    with engrams.open(home=str(home), jobs__workers=0, clock=SettableClock(START)) as engine:
         ids = live(engine)
-        assert list(holders(word()))
+        assert any(holders(word()))
         code = f"import engrams; engrams.open(home={str(home)!r}, jobs__workers=0).purge({ids!r}, scope={ANN!r})"
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
         engine.search("harbour", scope=ANN)

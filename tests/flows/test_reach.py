@@ -16,7 +16,7 @@ from tests.surfaces.mcp.conftest import call
 from engrams import MemoryEngine, Turn
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import temp_engine
-from engrams.text.asking import is_asking
+from engrams.text.questions import is_asking
 from engrams.types import Scope, Status
 
 ANN = ("user", "ann")

@@ -14,7 +14,7 @@ from engrams import MemoryEngine
 from engrams.ports import ROLL
 from engrams.session.summary import summary_id
 from engrams.settings import load
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Kind, Scope, Status, Turn
 
 ANN = ("user", "ann")
@@ -57,7 +57,7 @@ def named(model: ScriptedModel, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """An engine that keeps rolling summaries."""
-    with temp_engine(clock=Ticker(START), **named(model)) as made:
+    with temp_engine(clock=SettableClock(START), **named(model)) as made:
         yield made
 
 
@@ -91,7 +91,7 @@ def test_the_summary_before_and_the_new_facts_go_in(engine: MemoryEngine, model:
 @pytest.mark.covers("S2.31")
 def test_a_prompt_gets_the_summary_and_then_lines_by_role(model: ScriptedModel) -> None:
     """The conversation's summary if there is one, then "[role] content", best first and without scores; within the budget."""
-    with temp_engine(clock=Ticker(START), preset="proxy", **named(model, vault__enabled=False)) as engine:
+    with temp_engine(clock=SettableClock(START), preset="proxy", **named(model, vault__enabled=False)) as engine:
         engine.observe(Turn("I think oboes are <loud>", role="assistant"), scope=TALK)
         tell(engine, "Kim plays the oboe in Ghent, and the oboe is old")
         made = engine.context("Who plays the oboe in Ghent?", scope=TALK)
@@ -111,7 +111,7 @@ def test_a_prompt_gets_the_summary_and_then_lines_by_role(model: ScriptedModel) 
 def test_the_summary_is_one_file(model: ScriptedModel, home: Path) -> None:
     """In the files a conversation has one summary, rewritten in place."""
     settings = {name.replace("__", "."): value for name, value in named(model, vault__enabled=True, vault__git=False).items()}
-    with engrams.open(load({"home": str(home), **settings}, environ={}).settings, clock=Ticker(START)) as engine:
+    with engrams.open(load({"home": str(home), **settings}, environ={}).settings, clock=SettableClock(START)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         tell(engine, "Kim bakes rye bread on Sundays")
         (file,) = (home / "vault").rglob("summaries/*.md")
@@ -137,7 +137,7 @@ def test_nothing_new_keeps_it_unchanged(engine: MemoryEngine, model: ScriptedMod
 @pytest.mark.covers("S2.46")
 def test_a_failure_keeps_the_one_before(model: ScriptedModel) -> None:
     """The summary stays, the facts are there, the job is seen to fail, waits in the dead-letter list, and can be done again."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with temp_engine(clock=clock, **named(model, jobs__max_attempts=2)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         engine.observe(Turn("Kim bakes rye bread on Sundays"), scope=TALK)
@@ -158,7 +158,7 @@ def test_a_failure_keeps_the_one_before(model: ScriptedModel) -> None:
 @pytest.mark.covers("S2.46")
 def test_switched_off_writes_none(model: ScriptedModel) -> None:
     """Without `summary.enabled` facts are learned and there is no summary; the preset of the proxy has it on."""
-    with temp_engine(clock=Ticker(START), **named(model, summary__enabled=False)) as engine:
+    with temp_engine(clock=SettableClock(START), **named(model, summary__enabled=False)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         assert engine.list(scope=TALK, kinds=(Kind.SUMMARY,), statuses=tuple(Status)).records == ()
         assert len(engine.list(scope=TALK, kinds=(Kind.FACT,)).records) == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engrams import formats
 from engrams.errors import InputError
 from engrams.formats.detect import FORMATS
-from engrams.formats.stream import read_elements
+from engrams.formats.jsonstream import read_elements
 
 TURN = json.dumps({"text": "schön 京都 🎉", "speaker": "Zoë"}, ensure_ascii=False)
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -98,7 +98,7 @@ def test_ten_megabytes_in_one_line(load: Any) -> None:
 
 def test_a_line_without_end_is_dropped_as_it_comes(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:
     """A line over the limit is named and let go; the lines after it are read."""
-    monkeypatch.setattr("engrams.formats.source.LIMIT", 2_000_000)
+    monkeypatch.setattr("engrams.formats.decode.LIMIT", 2_000_000)
     items, bad = load('{"text":"a"}\n' + "x" * 5_000_000 + '\n{"text":"b"}')
     assert [item.turn.text for item in items] == ["a", "b"]
     assert [piece.line for piece in bad] == [2]
@@ -106,7 +106,7 @@ def test_a_line_without_end_is_dropped_as_it_comes(monkeypatch: pytest.MonkeyPat
 
 def test_an_element_without_end_is_dropped(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:
     """A list element over the limit is named."""
-    monkeypatch.setattr("engrams.formats.stream.LIMIT", 2_000_000)
+    monkeypatch.setattr("engrams.formats.jsonstream.LIMIT", 2_000_000)
     items, bad = load('[{"text":"a"}, {"text":"' + "x" * 9_000_000 + '"}, {"text":"b"}]', "json")
     assert [item.turn.text for item in items] == ["a", "b"]
     assert len(bad) == 1

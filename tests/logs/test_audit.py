@@ -14,21 +14,21 @@ import pytest
 
 from engrams.logs import AuditLog, open_audit_log
 from engrams.settings import Settings
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-03-10T08:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-03-10T08:00")
 
 
 @pytest.fixture
-def log(tmp_path: Path, clock: Ticker) -> AuditLog:
+def log(tmp_path: Path, clock: SettableClock) -> AuditLog:
     return AuditLog(tmp_path / "audit", clock, 14)
 
 
 @pytest.mark.covers("S3.71")
-def test_a_file_per_day_kept_fourteen_days(log: AuditLog, clock: Ticker, tmp_path: Path) -> None:
+def test_a_file_per_day_kept_fourteen_days(log: AuditLog, clock: SettableClock, tmp_path: Path) -> None:
     """Each day has its file; on the fifteenth the first is gone, and what else lies there stays."""
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "notes.txt").write_text("mine")
@@ -45,7 +45,7 @@ def test_nothing_is_there_before_the_first_event(log: AuditLog, tmp_path: Path) 
     assert not (tmp_path / "audit").exists()
 
 
-def test_newest_first_and_only_what_is_asked_for(log: AuditLog, clock: Ticker) -> None:
+def test_newest_first_and_only_what_is_asked_for(log: AuditLog, clock: SettableClock) -> None:
     """Events are filtered by owner, action and day, and cut at the limit."""
     for number in range(4):
         log.note("memory.add" if number % 2 else "memory.purge", owner=f"user/{number // 2}", target=str(number))
@@ -78,8 +78,8 @@ def test_many_writers_lose_nothing(log: AuditLog, tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from engrams.logs import AuditLog
-from engrams.testing import Ticker
-log = AuditLog(Path({str(tmp_path / "audit")!r}), Ticker("2026-03-10T08:00"), 14)
+from engrams.testing import SettableClock
+log = AuditLog(Path({str(tmp_path / "audit")!r}), SettableClock("2026-03-10T08:00"), 14)
 for number in range(300):
     log.note("there", target=str(number))
 """
@@ -111,7 +111,7 @@ def test_hostile_words_stay_one_line(log: AuditLog, tmp_path: Path) -> None:
     assert all(json.loads(line) for line in lines) and len(lines) == 5
 
 
-def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: Ticker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture) -> None:
     """What it missed is counted and told in the program's own log; the event goes on."""
     (tmp_path / "audit").write_text("a file in its place")
     log = AuditLog(tmp_path / "audit", clock, 14)
@@ -120,7 +120,7 @@ def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: Ticker
     assert "audit log" in caplog.text and "user/" not in caplog.text
 
 
-def test_a_clock_that_goes_back(log: AuditLog, clock: Ticker) -> None:
+def test_a_clock_that_goes_back(log: AuditLog, clock: SettableClock) -> None:
     """Events go to the day that the clock says; none is lost."""
     log.note("a")
     clock.back(days=2)
@@ -131,7 +131,7 @@ def test_a_clock_that_goes_back(log: AuditLog, clock: Ticker) -> None:
 
 
 @pytest.mark.covers("S4.39")
-def test_incognito_leaves_no_file(tmp_path: Path, clock: Ticker) -> None:
+def test_incognito_leaves_no_file(tmp_path: Path, clock: SettableClock) -> None:
     """Where memory is in this process only, so is the log."""
     for settings in (Settings(home=tmp_path, incognito=True), Settings.model_validate({"home": tmp_path, "store": {"url": ":memory:"}})):
         log = open_audit_log(settings, clock)

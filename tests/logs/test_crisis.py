@@ -14,17 +14,17 @@ from engrams import build
 from engrams.errors import InputError
 from engrams.logs import CrisisRecord
 from engrams.settings import Settings
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types.logs import CrisisClassifier, CrisisSeverity, LogWriteOutcome
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-03-10T08:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-03-10T08:00")
 
 
 @pytest.mark.covers("S4.55")
-def test_a_record_has_no_place_for_what_was_said(home: Path, clock: Ticker) -> None:
+def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableClock) -> None:
     """A crisis has a hashed session, a classifier, a severity and a reason of at most 500 characters, and nothing else."""
     log = build.safety(Settings(home=home), clock)
     assert (
@@ -43,7 +43,7 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: Ticker) -> N
 
 
 @pytest.mark.covers("S4.55")
-def test_the_same_record_is_kept_once(home: Path, clock: Ticker) -> None:
+def test_the_same_record_is_kept_once(home: Path, clock: SettableClock) -> None:
     """An id that is sent again, after a restart too, changes nothing: the first stays as it was."""
     assert build.safety(Settings(home=home), clock).append_once("s1", classifier="rules", severity="low", id="1") is LogWriteOutcome.STORED
     again = build.safety(Settings(home=home), clock)
@@ -52,7 +52,7 @@ def test_the_same_record_is_kept_once(home: Path, clock: Ticker) -> None:
 
 
 @pytest.mark.covers("S4.55")
-def test_nobody_is_named_in_incognito(home: Path, clock: Ticker) -> None:
+def test_nobody_is_named_in_incognito(home: Path, clock: SettableClock) -> None:
     """The owner of a record made in incognito is null, whoever is given; of another it is who was given, or null."""
     hushed = build.safety(Settings(home=home, incognito=True), clock)
     hushed.append_once("s1", classifier="rules", severity="low", owner="user/ann")
@@ -66,7 +66,7 @@ def test_nobody_is_named_in_incognito(home: Path, clock: Ticker) -> None:
 
 
 @pytest.mark.covers("S4.55")
-def test_a_failed_write_is_logged_and_never_raises(home: Path, clock: Ticker, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_write_is_logged_and_never_raises(home: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture) -> None:
     """A home that cannot be one: the caller goes on, the failure is told and counted."""
     home.write_text("no folder")
     log = build.safety(Settings(home=home), clock)
@@ -75,7 +75,7 @@ def test_a_failed_write_is_logged_and_never_raises(home: Path, clock: Ticker, ca
 
 
 @pytest.mark.covers("S4.56")
-def test_records_last_ninety_days_and_are_listed_and_purged_by_date(home: Path, clock: Ticker) -> None:
+def test_records_last_ninety_days_and_are_listed_and_purged_by_date(home: Path, clock: SettableClock) -> None:
     """The ninetieth day after it still has a record, the ninety-first does not; purging before a date keeps that date's."""
     settings = Settings(home=home)
     assert settings.safety.days == 90
@@ -96,7 +96,7 @@ def test_records_last_ninety_days_and_are_listed_and_purged_by_date(home: Path, 
 
 
 @pytest.mark.parametrize("bad", [{"classifier": "magic"}, {"severity": "7"}, {"classifier": ""}, {"severity": "HIGH"}])
-def test_classifier_and_severity_are_closed(home: Path, clock: Ticker, bad: dict[str, str]) -> None:
+def test_classifier_and_severity_are_closed(home: Path, clock: SettableClock, bad: dict[str, str]) -> None:
     """Another word is refused, and the error has those there are."""
     log = build.safety(Settings(home=home), clock)
     with pytest.raises(InputError) as problem:

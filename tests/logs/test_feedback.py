@@ -12,17 +12,17 @@ from engrams import build
 from engrams.errors import InputError
 from engrams.logs import FeedbackRecord
 from engrams.settings import Settings
-from engrams.testing import Ticker
-from engrams.types.logs import FeedbackLabel, LogWriteOutcome, SessionMedium, Source
+from engrams.testing import SettableClock
+from engrams.types.logs import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-03-10T08:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-03-10T08:00")
 
 
 @pytest.mark.covers("S4.57")
-def test_a_label_with_source_and_modality(home: Path, clock: Ticker) -> None:
+def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> None:
     """Positive, negative or skip, with where it was said and how the session was held; the session is a hash, the user optional."""
     log = build.feedback(Settings(home=home), clock)
     assert [label.value for label in FeedbackLabel] == ["positive", "negative", "skip"]
@@ -30,15 +30,22 @@ def test_a_label_with_source_and_modality(home: Path, clock: Ticker) -> None:
         assert log.add(f"s-{label}", label, source="prompt", modality="voice", owner="user/ann") is LogWriteOutcome.STORED
     assert log.add("s4", "positive") is LogWriteOutcome.STORED
     newest, *others = log.list()
-    assert (newest.label, newest.source, newest.modality, newest.owner) == (FeedbackLabel.POSITIVE, Source.API, SessionMedium.TEXT, None)
+    assert (newest.label, newest.source, newest.modality, newest.owner) == (
+        FeedbackLabel.POSITIVE,
+        FeedbackSource.API,
+        SessionMedium.TEXT,
+        None,
+    )
     assert {record.label for record in others} == set(FeedbackLabel)
-    assert {(record.source, record.modality, record.owner) for record in others} == {(Source.PROMPT, SessionMedium.VOICE, "user/ann")}
+    assert {(record.source, record.modality, record.owner) for record in others} == {
+        (FeedbackSource.PROMPT, SessionMedium.VOICE, "user/ann")
+    }
     assert newest.at == datetime(2026, 3, 10, 8, tzinfo=UTC) and len(newest.session) == 32
     assert {field.name for field in fields(FeedbackRecord)} == {"id", "at", "session", "owner", "label", "source", "modality"}
 
 
 @pytest.mark.covers("S4.57")
-def test_dismissing_records_nothing(home: Path, clock: Ticker) -> None:
+def test_dismissing_records_nothing(home: Path, clock: SettableClock) -> None:
     """Where nothing was chosen there is no record, no file, and no failure; `skip` is a choice."""
     log = build.feedback(Settings(home=home), clock)
     assert log.add("s1", None, source="prompt") is None
@@ -47,7 +54,7 @@ def test_dismissing_records_nothing(home: Path, clock: Ticker) -> None:
 
 
 @pytest.mark.covers("S4.56")
-def test_records_last_a_hundred_and_eighty_days(home: Path, clock: Ticker) -> None:
+def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock) -> None:
     """The hundred and eightieth day after it still has one, the next does not; purging before a date keeps that date's."""
     settings = Settings(home=home)
     assert settings.feedback.days == 180
@@ -62,7 +69,7 @@ def test_records_last_a_hundred_and_eighty_days(home: Path, clock: Ticker) -> No
 
 
 @pytest.mark.parametrize("bad", [{"label": "great"}, {"label": ""}, {"source": "fax"}, {"modality": "smoke"}])
-def test_words_are_closed(home: Path, clock: Ticker, bad: dict[str, str]) -> None:
+def test_words_are_closed(home: Path, clock: SettableClock, bad: dict[str, str]) -> None:
     """Another label, source or modality is refused, and an empty label is none of them."""
     log = build.feedback(Settings(home=home), clock)
     given = {"label": "positive", **bad}
@@ -71,7 +78,7 @@ def test_words_are_closed(home: Path, clock: Ticker, bad: dict[str, str]) -> Non
     assert not home.exists()
 
 
-def test_the_same_session_has_the_same_hash_in_both_logs(home: Path, clock: Ticker) -> None:
+def test_the_same_session_has_the_same_hash_in_both_logs(home: Path, clock: SettableClock) -> None:
     """Somebody who looks after a service can see what was thought of a session in which there was a crisis."""
     settings = Settings(home=home)
     safety, feedback = build.safety(settings, clock), build.feedback(settings, clock)

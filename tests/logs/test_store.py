@@ -21,7 +21,7 @@ from engrams import build
 from engrams.errors import InputError, StoreError
 from engrams.logs import CrisisLog, FeedbackLog
 from engrams.settings import Settings
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 from engrams.types.logs import LogWriteOutcome
 
 Log = CrisisLog | FeedbackLog
@@ -36,12 +36,12 @@ def noted(log: Log, session: str = "s1", **more: Any) -> LogWriteOutcome | None:
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-03-10T08:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-03-10T08:00")
 
 
 @pytest.fixture(params=["safety", "feedback"])
-def opened(request: pytest.FixtureRequest, home: Path, clock: Ticker) -> Callable[..., Log]:
+def opened(request: pytest.FixtureRequest, home: Path, clock: SettableClock) -> Callable[..., Log]:
     """Opens the log of the home as a new process would."""
 
     def make(**more: Any) -> Log:
@@ -70,7 +70,7 @@ def test_only_its_owner_may_look(log: Log, home: Path) -> None:
     assert set(modes.values()) == {0o600} and {"session.key"} < set(modes)
 
 
-def test_newest_first_and_only_what_is_asked_for(log: Log, clock: Ticker) -> None:
+def test_newest_first_and_only_what_is_asked_for(log: Log, clock: SettableClock) -> None:
     """Records are filtered by owner (what is below one is theirs), by session, by day or days, and cut at the limit."""
     for number in range(4):
         noted(log, f"s{number % 2}", owner=("user/ann", "user/ann/user/tom", "user/anna", "")[number], id=str(number))
@@ -98,7 +98,7 @@ def test_a_session_cannot_be_guessed_back(opened: Callable[..., Log], home: Path
     assert all(b"vale" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def test_an_id_is_kept_once_for_an_owner(opened: Callable[..., Log], clock: Ticker, home: Path) -> None:
+def test_an_id_is_kept_once_for_an_owner(opened: Callable[..., Log], clock: SettableClock, home: Path) -> None:
     """The same id again is known, after a restart and whatever else it says; another owner's is another; the id is not in a file."""
     assert noted(opened(), owner="user/ann", id="s1:turn-7") is LogWriteOutcome.STORED
     clock.forward(hours=1)
@@ -108,7 +108,7 @@ def test_an_id_is_kept_once_for_an_owner(opened: Callable[..., Log], clock: Tick
     assert all(b"turn-7" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def test_without_an_id_what_it_says_is_its_id(log: Log, clock: Ticker) -> None:
+def test_without_an_id_what_it_says_is_its_id(log: Log, clock: SettableClock) -> None:
     """The same of the same time is one record; of another time, session or owner it is another."""
     at = clock()
     assert [noted(log, at=at), noted(log, at=at), noted(log, at=at.astimezone(timezone(timedelta(hours=5))))] == [
@@ -129,8 +129,8 @@ from pathlib import Path
 from tests.logs.test_store import noted
 from engrams import build
 from engrams.settings import Settings
-from engrams.testing import Ticker
-log = build.{which}(Settings(home=Path({str(home)!r})), Ticker("2026-03-10T08:00"))
+from engrams.testing import SettableClock
+log = build.{which}(Settings(home=Path({str(home)!r})), SettableClock("2026-03-10T08:00"))
 print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 """
     start = [sys.executable, "-c", code]
@@ -160,7 +160,7 @@ def test_a_forked_process_writes_on_a_connection_of_its_own(log: Log) -> None:
     assert len(log.list()) == 3
 
 
-def test_purging_keeps_the_day_that_is_named(opened: Callable[..., Log], clock: Ticker) -> None:
+def test_purging_keeps_the_day_that_is_named(opened: Callable[..., Log], clock: SettableClock) -> None:
     """Every record of an earlier day goes, to its last microsecond; those on the day stay from its first. Twice is once."""
     for at in ("2026-03-08T12:00", "2026-03-08T23:59:59.999999", "2026-03-09T00:00", "2026-03-10T07:00"):
         noted(opened(), at=datetime.fromisoformat(at).replace(tzinfo=UTC))
@@ -177,7 +177,7 @@ def test_what_is_purged_is_not_in_the_file(log: Log, home: Path) -> None:
     assert not any(b"xanthippe" in path.read_bytes() for path in home.rglob("*.db*"))
 
 
-def test_what_is_too_old_goes_by_itself(opened: Callable[..., Log], clock: Ticker, home: Path) -> None:
+def test_what_is_too_old_goes_by_itself(opened: Callable[..., Log], clock: SettableClock, home: Path) -> None:
     """A list never has it, and with the first record of a day, or a sweep, it is gone from the file."""
     few = {"safety": {"days": 3}, "feedback": {"days": 3}}
     noted(opened(**few), "s1")
@@ -191,7 +191,7 @@ def test_what_is_too_old_goes_by_itself(opened: Callable[..., Log], clock: Ticke
     assert [opened(**few).sweep(), opened(**few).sweep()] == [1, 0]
 
 
-def test_a_clock_that_goes_back_loses_nothing(log: Log, clock: Ticker) -> None:
+def test_a_clock_that_goes_back_loses_nothing(log: Log, clock: SettableClock) -> None:
     """Records are of the day that the clock says."""
     for step in (0, -2, 3):
         clock.forward(days=step)

@@ -13,8 +13,8 @@ from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.ollama import OllamaChat
 from engrams.models.chat.openai import OpenAIChat
 from engrams.models.retry import RetryPolicy
-from engrams.ports import Ask, Clock, Message
-from engrams.testing import ScriptedModel, Ticker
+from engrams.ports import ChatMessage, ChatRequest, Clock
+from engrams.testing import ScriptedModel, SettableClock
 
 FACTS = {
     "type": "object",
@@ -45,7 +45,7 @@ def connect() -> Iterator[Connect]:
     made: list[ServedChat] = []
 
     def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat:
-        clock: Clock = options.pop("clock", Ticker())
+        clock: Clock = options.pop("clock", SettableClock())
         kind: Callable[..., Any] = OllamaChat if provider == "ollama" else OpenAIChat
         limits = AskLimits(
             timeout=options.pop("timeout", 5.0),
@@ -64,9 +64,11 @@ def connect() -> Iterator[Connect]:
 
 
 @pytest.fixture
-def ask() -> Callable[..., Ask]:
-    def ask(text: str = "What do you know?", schema: Any = None, **options: Any) -> Ask:
-        return Ask((Message("system", "You are brief."), Message("user", text)), "test", schema, **{"timeout": 10.0, **options})
+def ask() -> Callable[..., ChatRequest]:
+    def ask(text: str = "What do you know?", schema: Any = None, **options: Any) -> ChatRequest:
+        return ChatRequest(
+            (ChatMessage("system", "You are brief."), ChatMessage("user", text)), "test", schema, **{"timeout": 10.0, **options}
+        )
 
     return ask
 

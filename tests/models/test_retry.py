@@ -8,9 +8,9 @@ import pytest
 
 from engrams.errors import ModelError
 from engrams.models.retry import RetryPolicy, error_code, parse_retry_after, status_error
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
-CLOCK = Ticker("2026-11-21T12:00:00")
+CLOCK = SettableClock("2026-11-21T12:00:00")
 
 
 @pytest.mark.parametrize(

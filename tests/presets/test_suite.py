@@ -12,7 +12,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine
 from engrams.settings import Settings, load, names, presets
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Status
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
@@ -27,13 +27,13 @@ def preset(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def clock() -> Ticker:
+def clock() -> SettableClock:
     """A clock that stands still."""
-    return Ticker(START)
+    return SettableClock(START)
 
 
 @pytest.fixture
-def engine(preset: str, clock: Ticker) -> Iterator[MemoryEngine]:
+def engine(preset: str, clock: SettableClock) -> Iterator[MemoryEngine]:
     """An engine on the preset, its jobs run by hand."""
     with temp_engine(preset=preset, jobs__workers=0, clock=clock) as made:
         yield made
@@ -104,7 +104,7 @@ def test_forgetting_hides_and_restoring_brings_back(engine: MemoryEngine) -> Non
     assert texts(engine, "Where is the spare key?") == ["The spare key is under the blue flowerpot"]
 
 
-def test_the_past_can_be_asked_for(engine: MemoryEngine, clock: Ticker) -> None:
+def test_the_past_can_be_asked_for(engine: MemoryEngine, clock: SettableClock) -> None:
     """A read as of a time before a memory does not know it."""
     engine.add("The spare key is under the blue flowerpot", scope=ANN)
     clock.forward(days=2)
@@ -118,7 +118,7 @@ def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, t
     engine.add("I live in Paris", scope=ANN)
     file = tmp_path / "all.jsonl"
     written = engine.dump(file, scope=ANN)
-    with temp_engine(preset=preset, jobs__workers=0, clock=Ticker(START)) as other:
+    with temp_engine(preset=preset, jobs__workers=0, clock=SettableClock(START)) as other:
         other.load(file, scope=ANN)
         mine, theirs = ({record.id: record for record in each.list(scope=ANN, limit=100).records} for each in (engine, other))
         assert mine == theirs

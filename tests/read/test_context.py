@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engrams.engine import MemoryEngine
 from engrams.read.render import cut_snippet, escape
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Kind, Turn
 
 SCOPE = ("user", "ann")
@@ -54,7 +54,7 @@ def test_stored_text_cannot_close_its_frame() -> None:
 
 def test_the_prefix_is_the_same_bytes_while_its_facts_are() -> None:
     """Another question, another day: same prefix and version. A new fact: a new version."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with temp_engine(jobs__workers=0, clock=clock) as engine:
         engine.add("I live in Paris", scope=SCOPE)
         engine.add("Never deploy on a Friday", scope=SCOPE)
@@ -72,7 +72,7 @@ def test_the_prefix_is_the_same_bytes_while_its_facts_are() -> None:
 
 def test_what_is_no_longer_so_says_it() -> None:
     """A turn whose fact was superseded is marked with the day, and the newer one stands in the profile."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with temp_engine(jobs__workers=0, clock=clock) as engine:
         engine.observe(Turn("I live in Paris", session="a"), scope=SCOPE)
         engine.drain()
@@ -123,7 +123,7 @@ def test_nothing_found_is_no_text() -> None:
 
 def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
     """What means nothing alone comes with the turn beside it, and each turn stands there once."""
-    with temp_engine(jobs__workers=0, write__extract="off", clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START)) as engine:
         for who, text in (
             ("Ann", "Which bakery did the harbour cafe choose?"),
             ("Ben", "Rossi and Sons, since March."),
@@ -141,7 +141,7 @@ def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
 
 def test_where_nothing_is_near_nothing_is_said() -> None:
     """No text tells the model to refuse; that nothing was near is a field."""
-    with temp_engine(jobs__workers=0, clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
         engine.add("The spare key is under the blue flowerpot", scope=SCOPE)
         made = engine.context("What is 2+2?", scope=SCOPE)
         assert made.abstain
@@ -151,7 +151,7 @@ def test_where_nothing_is_near_nothing_is_said() -> None:
 
 def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
     """The rest is for what the question needs; a turn that says no more than the profile is not repeated."""
-    with temp_engine(jobs__workers=0, clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
         engine.add("I live in Bergen", scope=SCOPE)
         for number in range(60):
             engine.add(f"I'm allergic to {'abcdefghijklmnopqrstuvwxyz'[number % 26]}o{number}nuts", scope=SCOPE)
@@ -164,7 +164,7 @@ def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
 
 def test_a_long_answer_of_an_assistant_gives_its_sentences_about_the_question() -> None:
     """Boilerplate leaves the budget to evidence."""
-    with temp_engine(jobs__workers=0, write__extract="off", clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START)) as engine:
         filler = "This plan looks great and it is going to be a wonderful journey. " * 30
         engine.observe(Turn(f"{filler}The ferry to Tórshavn leaves at nine. {filler}", role="assistant", session="a"), scope=SCOPE)
         tail = engine.context("When does the ferry to Tórshavn leave?", scope=SCOPE).tail

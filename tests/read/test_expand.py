@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from engrams.ports import Batch, Change
-from engrams.read.links import FACTORS, NodeEdges, cascade_scores, link_bonuses
+from engrams.ports import RecordChange, WriteBatch
+from engrams.read.linkexpansion import FACTORS, NodeEdges, cascade_scores, link_bonuses
 from engrams.settings import GraphSettings, load
 from engrams.testing import temp_engine
 from engrams.types import Edge, EdgeType, Scope, Status
@@ -62,7 +62,7 @@ def test_ten_seeds_lend_and_no_more() -> None:
         keepers = [engine.add("gulls " * (13 - n) + "and sand " * n, scope=OWNER).id for n in range(12)]
         friends = [engine.add(f"Bread rolls cost {n} crowns", scope=OWNER).id for n in range(12)]
         edges = tuple(Edge(OWNER, *pair, EdgeType.RELATES_TO, 1.0) for pair in zip(keepers, friends, strict=True))
-        engine.store.commit(Batch("test", "link", engine.now(), edges=edges))
+        engine.store.commit(WriteBatch("test", "link", engine.now(), edges=edges))
         rows = engine.explain("gulls", scope=OWNER, limit=50).trace.rows
         best = [row.id for row in rows if row.id in keepers][:10]
         lent = {row.id for row in rows if row.parts.get("linked", 0) > 0}
@@ -110,11 +110,11 @@ def test_superseded_and_forgotten_memories_are_not_reached() -> None:
         gone = engine.add("Unrelated words entirely", scope=OWNER)
         past = engine.add("More words of no relation", scope=OWNER)
         ends = tuple(Edge(OWNER, kept.id, one.id, EdgeType.RELATES_TO, 1.0) for one in (gone, past))
-        engine.store.commit(Batch("test", "link", engine.now(), edges=ends))
+        engine.store.commit(WriteBatch("test", "link", engine.now(), edges=ends))
         assert len(engine.search("Who feeds the gulls?", scope=OWNER).hits) == 3
         engine.forget(gone.id, scope=OWNER)
-        replaced = Change(OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": kept.id}, "replace")
-        engine.store.commit(Batch("test", "replace", engine.now(), changes=(replaced,)))
+        replaced = RecordChange(OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": kept.id}, "replace")
+        engine.store.commit(WriteBatch("test", "replace", engine.now(), changes=(replaced,)))
         found = engine.search("Who feeds the gulls?", scope=OWNER)
         assert [hit.record.id for hit in found.hits] == [kept.id]
         assert {row.id for row in found.trace.rows} == {kept.id}
@@ -127,7 +127,7 @@ def test_a_linked_memory_rises() -> None:
         plain = engine.add("Bread rolls cost two crowns", scope=OWNER)
         linked = engine.add("Bread rolls cost three crowns", scope=OWNER)
         edge = Edge(OWNER, first.id, linked.id, EdgeType.RELATES_TO, 1.0)
-        engine.store.commit(Batch("test", "link", engine.now(), edges=(edge,)))
+        engine.store.commit(WriteBatch("test", "link", engine.now(), edges=(edge,)))
         found = engine.search("Who feeds the gulls?", scope=OWNER)
         order = [hit.record.id for hit in found.hits]
         assert order.index(linked.id) < order.index(plain.id)

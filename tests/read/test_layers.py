@@ -10,8 +10,8 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.errors import ModelError
-from engrams.ports import Batch, EmbedderCard, Put
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.ports import EmbedderCard, NewRecord, WriteBatch
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Turn
 
 ANN = ("user", "ann")
@@ -21,19 +21,19 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker(START)
+def clock() -> SettableClock:
+    return SettableClock(START)
 
 
 @pytest.fixture
-def engine(clock: Ticker) -> Iterator[MemoryEngine]:
+def engine(clock: SettableClock) -> Iterator[MemoryEngine]:
     with temp_engine(preset="layers", sessions__recall=True, jobs__workers=0, clock=clock, embedder=HashEmbedder(64)) as opened:
         yield opened
 
 
 def put(engine: MemoryEngine, id: str, text: str, kind: Kind, age: timedelta = timedelta(), **fields: object) -> Record:
     record = Record(id, OWNER, kind, text, START - age, layer=Layer.EPISODIC, **fields)  # type: ignore[arg-type]
-    engine.store.commit(Batch("test", "add", START, puts=(Put(record),)))
+    engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(record),)))
     return record
 
 
@@ -76,7 +76,9 @@ def test_the_first_turn_catches_up_with_the_latest_episode_once(engine: MemoryEn
     assert "Oslo" not in engine.deliver("Hello there", scope=ANN, session="s1").text
     assert "We packed for Oslo" in engine.deliver("Hello", scope=ANN, session="s2").text
     assert "Oslo" not in engine.deliver("Hello", scope=("user", "bob"), session="s1").text
-    with temp_engine(preset="layers", sessions__recall=True, jobs__workers=0, delivery__catch_up=False, clock=Ticker(START)) as plain:
+    with temp_engine(
+        preset="layers", sessions__recall=True, jobs__workers=0, delivery__catch_up=False, clock=SettableClock(START)
+    ) as plain:
         put(plain, "e1", "We packed for Oslo", Kind.EPISODE, 300 * DAY)
         assert "Oslo" not in plain.deliver("Hello there", scope=ANN, session="s1").text
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, Put
+from engrams.ports import NewRecord, WriteBatch
 from engrams.read.render import cut_excerpt, profile_frame
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import LAYER_OF, Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
@@ -23,7 +23,7 @@ def fact(id: str, text: str, kind: Kind = Kind.FACT, **fields: object) -> Record
 
 
 def put(engine: MemoryEngine, *records: Record) -> None:
-    engine.store.commit(Batch("test", "add", START, puts=tuple(Put(record) for record in records)))
+    engine.store.commit(WriteBatch("test", "add", START, puts=tuple(NewRecord(record) for record in records)))
 
 
 @pytest.mark.covers("S3.22")
@@ -46,7 +46,7 @@ def test_the_sections_of_a_block() -> None:
 @pytest.mark.covers("S3.22")
 def test_what_is_inactive_is_left_out() -> None:
     """Superseded, archived and forgotten facts are in no block, nor those that are only held."""
-    with temp_engine(jobs__workers=0, clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
         put(engine, fact("kept", "Lives in Oslo"))
         for status in (Status.CANDIDATE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN):
             put(engine, fact(status, f"Lives in {status}", status=status))
@@ -69,12 +69,12 @@ def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit() -> N
     long = "a word " * 900
     facts = [fact("a", "Fact ninety", confidence=0.9), fact("b", long, confidence=0.8), fact("c", "Fact seventy", confidence=0.7)]
     order = [fact("d", "Fact eighty", confidence=0.8), fact("e", "Fact sixty", confidence=0.6), fact("f", "Fact hundred", confidence=1.0)]
-    with temp_engine(preset="engine", jobs__workers=0, clock=Ticker(START)) as engine:
+    with temp_engine(preset="engine", jobs__workers=0, clock=SettableClock(START)) as engine:
         put(engine, *order)
         lines = [line for line in engine.context("?", scope=ANN).prefix.splitlines() if "Fact" in line and line[0].isdigit()]
         assert [line.removesuffix(" (said 2026-03-01)") for line in lines] == ["1. Fact hundred", "2. Fact eighty", "3. Fact sixty"]
     for preset, shown in (("engine", False), ("default", True)):
-        with temp_engine(preset=preset, jobs__workers=0, clock=Ticker(START)) as engine:
+        with temp_engine(preset=preset, jobs__workers=0, clock=SettableClock(START)) as engine:
             put(engine, *facts)
             prefix = engine.context("?", scope=ANN).prefix
             assert "Fact ninety" in prefix
@@ -84,7 +84,7 @@ def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit() -> N
 @pytest.mark.covers("S1.58")
 def test_corrections_have_five_hundred_tokens_of_their_own() -> None:
     """However sure the facts are, corrections are there; and however many corrections, the facts have the rest."""
-    with temp_engine(preset="engine", jobs__workers=0, clock=Ticker(START)) as engine:
+    with temp_engine(preset="engine", jobs__workers=0, clock=SettableClock(START)) as engine:
         corrections = [
             fact(f"c{n:03}", f"Correction number {n}: it is not so, it is otherwise", Kind.CORRECTION, confidence=0.1) for n in range(90)
         ]
@@ -127,7 +127,7 @@ def test_an_excerpt_has_a_size_in_any_script(text: str) -> None:
 
 def test_a_profile_is_worked_out_again_when_what_it_holds_has_changed() -> None:
     """The same bytes while nothing changes; an edit, a forgetting, a new fact and a purge show at once."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with temp_engine(jobs__workers=0, clock=clock) as engine:
         scope = ("user", "ada")
         tea = engine.add("Ada likes tea", scope=scope, kind=Kind.FACT)

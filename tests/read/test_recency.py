@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.ports import EmbedderCard, Pool
-from engrams.read import score
+from engrams.ports import CandidatePool, EmbedderCard
+from engrams.read import fusion
 from engrams.read.confidence import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
-from engrams.read.score import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
+from engrams.read.fusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Hit, Kind, Layer, Provenance, Record, Scope, Status
@@ -26,13 +26,13 @@ def record(days: float = 0.0, kind: Kind = Kind.FACT, **fields: object) -> Recor
     return Record("a", OWNER, kind, "text", NOW - timedelta(days=days), **fields)  # type: ignore[arg-type]
 
 
-def pool(cos: list[float], bm: list[float], days: list[float] | None = None, embedded: list[bool] | None = None) -> Pool:
+def pool(cos: list[float], bm: list[float], days: list[float] | None = None, embedded: list[bool] | None = None) -> CandidatePool:
     """Candidates a, b, c… with these scores and ages."""
     size = len(cos)
     zeros, numbers = np.zeros(size, np.float32), np.arange(size)
     times = NOW.timestamp() - 86_400 * np.array(days or [0.0] * size)
     flags = np.zeros(size, bool)
-    return Pool(
+    return CandidatePool(
         ids=[chr(97 + at) for at in range(size)], cos=np.array(cos, np.float32), cosctx=zeros, cosnext=zeros,
         bm=np.array(bm, np.float32), bmctx=zeros, bmses=zeros, embedded=np.array(embedded or [True] * size), times=times,
         sessions=numbers, place=numbers, voices=[("", "user")], voice=numbers * 0, words=zeros,
@@ -40,7 +40,7 @@ def pool(cos: list[float], bm: list[float], days: list[float] | None = None, emb
     )  # fmt: skip
 
 
-def scores(found: Pool, settings: ReadSettings) -> list[float]:
+def scores(found: CandidatePool, settings: ReadSettings) -> list[float]:
     """The fused scores of a query without cues."""
     return [round(float(each), 5) for each in score_pool(found, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()).scores]
 
@@ -75,7 +75,7 @@ def test_meaning_and_words_are_merged_seven_to_three() -> None:
 @pytest.mark.covers("S1.49")
 def test_shared_words_count_from_three_tenths_on() -> None:
     """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
-    assert score.saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    assert fusion.saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
     got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
     assert got == pytest.approx([0.3 * 0.645, 0.0])
 
@@ -83,7 +83,7 @@ def test_shared_words_count_from_three_tenths_on() -> None:
 def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
     """What is not embedded yet is found by its words, by sources that look at meaning only too."""
     found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
-    assert score.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, True]
+    assert fusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, True]
     assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
 
 
@@ -163,8 +163,8 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
 )
 def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
-    assert score.cut_at_gap(given, 0.9, 0.95) == stay
-    assert score.cut_at_gap(given, 0.0, 0.0) == len(given)
+    assert fusion.cut_at_gap(given, 0.9, 0.95) == stay
+    assert fusion.cut_at_gap(given, 0.0, 0.0) == len(given)
 
 
 @pytest.mark.covers("S4.33")
@@ -182,17 +182,17 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
 )
 def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
     """A third of what is asked, or two words that are 0.4 of what was said."""
-    assert score.shares_enough_words(terms(query), text, 0.33) is passes
+    assert fusion.shares_enough_words(terms(query), text, 0.33) is passes
 
 
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_belongs_to_its_embedding_model() -> None:
     """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
     section = FloorSettings(dense=0.6, model="bge")
-    assert score.dense_floor(section, EmbedderCard("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
-    assert score.dense_floor(section, EmbedderCard("hash", 256, floors={"related": 0.4})) == 0.4
-    assert score.dense_floor(section, EmbedderCard("unknown", 8)) == 0
+    assert fusion.dense_floor(section, EmbedderCard("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
+    assert fusion.dense_floor(section, EmbedderCard("hash", 256, floors={"related": 0.4})) == 0.4
+    assert fusion.dense_floor(section, EmbedderCard("unknown", 8)) == 0
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert score.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
-    assert score.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
-    assert score.passes_floors(found, ReadSettings(), 0.0, True).all()
+    assert fusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
+    assert fusion.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
+    assert fusion.passes_floors(found, ReadSettings(), 0.0, True).all()

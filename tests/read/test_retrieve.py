@@ -10,10 +10,10 @@ import pytest
 from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, Change
+from engrams.ports import RecordChange, WriteBatch
+from engrams.read.fusion import exponential_decay
 from engrams.read.retrieve import member_score, topic_cosines
-from engrams.read.score import exponential_decay
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Turn
 
 ANN = ("user", "ann")
@@ -31,7 +31,7 @@ def angles() -> Angles:
 
 @pytest.fixture
 def engine(angles: Angles) -> Iterator[MemoryEngine]:
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=angles) as opened:
+    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles) as opened:
         yield opened
 
 
@@ -41,8 +41,8 @@ def add(engine: MemoryEngine, angles: Angles, text: str, cosine: float, plane: i
 
 def old(engine: MemoryEngine, *ids: str, **fields: object) -> None:
     """These have moved to what is long known."""
-    changes = tuple(Change(OWNER, id, {"tier": Tier.LONGTERM, **fields}, "sweep") for id in ids)
-    engine.store.commit(Batch("test", "sweep", engine.now(), changes=changes))
+    changes = tuple(RecordChange(OWNER, id, {"tier": Tier.LONGTERM, **fields}, "sweep") for id in ids)
+    engine.store.commit(WriteBatch("test", "sweep", engine.now(), changes=changes))
 
 
 def found(engine: MemoryEngine, **asked: object) -> list[str]:
@@ -54,7 +54,12 @@ def test_ten_recent_memories_are_looked_at_and_none_that_was_superseded(engine: 
     """The ten nearest, each with its likeness and its embedding; who was superseded is not among them."""
     ids = [add(engine, angles, f"text {n}", 1 - n / 100) for n in range(13)]
     engine.store.commit(
-        Batch("test", "replace", START, changes=(Change(OWNER, ids[0], {"status": Status.SUPERSEDED, "superseded_by": ids[1]}, "replace"),))
+        WriteBatch(
+            "test",
+            "replace",
+            START,
+            changes=(RecordChange(OWNER, ids[0], {"status": Status.SUPERSEDED, "superseded_by": ids[1]}, "replace"),),
+        )
     )
     result = engine.explain(ASKED, scope=ANN, limit=13)
     assert [hit.record.id for hit in result.hits] == ids[1:11]
@@ -114,7 +119,7 @@ def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
     topics = [Topic(f"topic:{n}", OWNER, f"t{n}", 1, "angles", rows[n].tobytes(), START) for n in range(dimension)]
     query = np.linspace(1.0, 0.3, dimension).astype(np.float32)
     query /= np.linalg.norm(query)
-    engine.store.commit(Batch("test", "topics", START, topics=tuple(topics)))
+    engine.store.commit(WriteBatch("test", "topics", START, topics=tuple(topics)))
     every = topic_cosines(topics, query, "angles")
     assert sorted(every, key=lambda name: -every[name]) == [f"topic:{n}" for n in range(dimension)]
     assert topic_cosines(topics, query, "another model") == {}
@@ -124,7 +129,7 @@ def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
 def test_neighbours_over_a_link_are_added_where_they_are_near_themselves(angles: Angles) -> None:
     """With one topic looked into, a linked one at 0.6 brings its memories, one at 0.59 does not, an unlinked one neither."""
     with temp_engine(
-        preset="cache", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=angles, read__routing__topics=1,
+        preset="cache", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles, read__routing__topics=1,
         read__min_scores__dense=0.0,
     ) as engine:  # fmt: skip
         texts = {"hit": 0.9, "linked": 0.6, "linked far": 0.59, "unlinked": 0.7}
@@ -140,7 +145,7 @@ def test_neighbours_over_a_link_are_added_where_they_are_near_themselves(angles:
         assert found(engine) == ["hit"]
         ends = [(topic["hit"], topic[name]) for name in ("linked", "linked far")]
         edges = tuple(Edge(OWNER, min(pair), max(pair), EdgeType.CO_OCCURS) for pair in ends)
-        engine.store.commit(Batch("test", "link", START, edges=edges))
+        engine.store.commit(WriteBatch("test", "link", START, edges=edges))
         assert found(engine) == ["hit", "linked"]
 
 
@@ -178,7 +183,7 @@ def test_the_first_six_different_ones_are_selected(engine: MemoryEngine, angles:
 @pytest.mark.covers("S0.58")
 def test_of_two_that_contradict_each_other_the_newer_ranks_higher(angles: Angles) -> None:
     """With reconciliation off both are kept and found; at the same likeness the newer one is first."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=clock, embedder=angles) as engine:
         assert engine.settings.write.reconcile == "off"
         add(engine, angles, "I love pizza", 0.9)
@@ -209,7 +214,7 @@ def test_the_past_and_history_are_read_without_a_detour(engine: MemoryEngine, an
 
 def test_without_a_vector_words_find_everything(angles: Angles) -> None:
     """A question that the embedder cannot place is answered by words, whatever the tiers."""
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=angles) as engine:
+    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles) as engine:
         id = engine.add("a word that is nowhere else: xylophone", scope=ANN).id
         old(engine, id)
         assert [hit.record.id for hit in engine.search("xylophone", scope=ANN).hits] == [id]

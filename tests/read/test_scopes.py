@@ -10,8 +10,8 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.errors import InputError
-from engrams.ports import Batch, Condition, Put, Where
-from engrams.testing import Ticker, temp_engine
+from engrams.ports import Condition, NewRecord, Where, WriteBatch
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Kind, Record, Scope, Status, Turn
 
 ANN = ("user", "ann")
@@ -23,13 +23,13 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 @pytest.fixture
 def engine() -> Iterator[MemoryEngine]:
-    with temp_engine(preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off", clock=Ticker(START)) as opened:
+    with temp_engine(preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off", clock=SettableClock(START)) as opened:
         yield opened
 
 
 def put(engine: MemoryEngine, id: str, text: str, scope: Scope = TALK, kind: Kind = Kind.NOTE, **fields: object) -> Record:
     record = Record(id, scope, kind, text, START, **fields)  # type: ignore[arg-type]
-    engine.store.commit(Batch("test", "add", START, puts=(Put(record),)))
+    engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(record),)))
     return record
 
 
@@ -87,12 +87,12 @@ def test_summaries_are_no_candidates_unless_asked_for(engine: MemoryEngine) -> N
 )
 def test_what_the_index_can_be_filtered_by(field: str, op: str, value: object, expected: set[str]) -> None:
     """Who said it, in which conversation, when, which kind of summary, and what replaced it."""
-    with temp_engine(jobs__workers=0, write__extract="off", clock=Ticker(START + timedelta(days=9))) as engine:
+    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START + timedelta(days=9))) as engine:
         put(engine, "a", "The harbour at dawn", role="user", session="s1", superseded_by="b", status=Status.SUPERSEDED)
         put(engine, "b", "Boats in a harbour", role="assistant")
         put(engine, "c", "Harbours are loud", kind=Kind.SUMMARY, meta={"summary_kind": "short"})
         later = Record("d", OTHER, Kind.NOTE, "Harbour fees", START + timedelta(days=3))
-        engine.store.commit(Batch("test", "add", START, puts=(Put(later),)))
+        engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(later),)))
         where = Where("and", (Condition(field, op, value),))  # type: ignore[arg-type]
         found = engine.search("harbour", scope=GLOBAL, where=where, history=True)
         assert {hit.record.id for hit in found.hits} == expected

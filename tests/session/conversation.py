@@ -7,7 +7,7 @@ from typing import Any
 import engrams
 from engrams import Turn
 from engrams.session.state import Session
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 from engrams.types import Kind, Record, Status
 
 ALICE = ("user", "alice")
@@ -24,7 +24,7 @@ class Conversation:
     """One engine without workers, and its clock; each turn takes a minute."""
 
     def __init__(self, **settings: Any) -> None:
-        self.clock = settings.pop("clock", None) or Ticker()
+        self.clock = settings.pop("clock", None) or SettableClock()
         given = {"store__url": ":memory:"} if "home" not in settings else {}
         self.engine = engrams.open(clock=self.clock, **given, jobs__workers=0, **settings)
 

@@ -16,7 +16,7 @@ from typing import Any
 import engrams
 from engrams import Turn
 from engrams.store.sqlite import SqliteStore
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
 OWNER = ("user", "storm")
 WRITES = ("commit", "enqueue", "claim", "renew", "finish", "save")
@@ -42,7 +42,7 @@ def armed(left: int, after: bool) -> None:
         setattr(SqliteStore, name, deadly(getattr(SqliteStore, name)))
 
 
-def life(home: str, clock: Ticker, number: int, dice: random.Random) -> None:
+def life(home: str, clock: SettableClock, number: int, dice: random.Random) -> None:
     """Ends what is over; every third child also says something new first, and ends that itself."""
     armed(dice.randint(1, 14), after=dice.random() < 0.5)
     with engrams.open(home=home, clock=clock, jobs__workers=0, jobs__lease_seconds=0.01) as memory:
@@ -55,7 +55,7 @@ def life(home: str, clock: Ticker, number: int, dice: random.Random) -> None:
 
 
 def main(home: str, kills: int, seed: int) -> None:
-    clock = Ticker()
+    clock = SettableClock()
     number = killed = 0
     while killed < kills:
         number += 1

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from engrams import MemoryEngine
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Context, Turn
 
 ANN = ("user", "ann")
@@ -19,13 +19,13 @@ KEY, CAT = "the spare key is under the blue pot", "Felix the cat hates thunder a
 
 
 @pytest.fixture
-def clock() -> Ticker:
+def clock() -> SettableClock:
     """A clock that stands still."""
-    return Ticker(START)
+    return SettableClock(START)
 
 
 @pytest.fixture
-def behind(clock: Ticker) -> Iterator[MemoryEngine]:
+def behind(clock: SettableClock) -> Iterator[MemoryEngine]:
     """An engine that delivers one turn behind."""
     with temp_engine(delivery__mode="pending", delivery__shown_minutes=45, jobs__workers=0, clock=clock, embedder=HashEmbedder()) as engine:
         engine.add(KEY, scope=ANN)
@@ -59,7 +59,7 @@ def test_a_turn_gets_what_was_found_during_the_one_before(behind: MemoryEngine) 
 
 
 @pytest.mark.covers("S3.20")
-def test_what_waits_too_long_is_dropped(behind: MemoryEngine, clock: Ticker) -> None:
+def test_what_waits_too_long_is_dropped(behind: MemoryEngine, clock: SettableClock) -> None:
     """After two minutes it is no longer about this conversation's moment."""
     behind.deliver("spare key pot", scope=ANN, session="one")
     settle(behind)
@@ -95,7 +95,7 @@ def test_a_turn_does_not_wait_for_a_hung_embedder() -> None:
 
 
 @pytest.mark.covers("S3.19", "S3.20", "S3.21")
-def test_what_was_shown_is_not_shown_again_until_the_topic_changes(clock: Ticker) -> None:
+def test_what_was_shown_is_not_shown_again_until_the_topic_changes(clock: SettableClock) -> None:
     """Nor is what the conversation said itself; another one sees both."""
     with temp_engine(delivery__shown_minutes=45, read__prefix_tokens=0, jobs__workers=0, clock=clock, embedder=HashEmbedder()) as engine:
         engine.add(KEY, scope=ANN)

@@ -11,7 +11,7 @@ from tests.session.conversation import ALICE, CLIMBING, STATEMENTS, Conversation
 import engrams
 from engrams import Turn
 from engrams.errors import StoreError
-from engrams.ports import Batch, Change, Put, Query
+from engrams.ports import NewRecord, RecordChange, RecordQuery, WriteBatch
 from engrams.testing import ScriptedModel
 from engrams.types import Kind, Record, Scope, Status
 
@@ -188,7 +188,7 @@ def test_earlier_support_that_cannot_be_read_does_not_stop_it(talk: Conversation
     store = talk.engine.store
     plain = type(store).find
 
-    def find(self: object, query: Query) -> object:
+    def find(self: object, query: RecordQuery) -> object:
         if query.limit == 1000 and len(query.statuses) == 2 and not query.session and Kind.FACT in query.kinds and not query.subject:
             raise StoreError("The disk is busy.")
         return plain(self, query)  # type: ignore[arg-type]
@@ -229,7 +229,7 @@ def test_forgetting_takes_what_is_held_along(talk: Conversation) -> None:
         status=Status.CANDIDATE, session="s", subject=record.subject, predicate=record.predicate, object=record.object,
         meta={"hold": "commit_at_session_end"}, strength=2,
     )  # fmt: skip
-    talk.engine.store.commit(Batch("test", "held", talk.clock(), puts=(Put(twin),)))
+    talk.engine.store.commit(WriteBatch("test", "held", talk.clock(), puts=(NewRecord(twin),)))
     talk.engine.forget(fact.id, scope=ALICE)
     assert talk.engine.get(twin.id, scope=ALICE).status is Status.FORGOTTEN
     talk.end()
@@ -255,7 +255,7 @@ def test_open_questions_are_put_before_the_last_extraction(model: ScriptedModel)
         id="0" * 26, scope=Scope(ALICE), kind=Kind.GAP, text="Which orchestra do I play in?", recorded_at=talk.clock(),
         status=Status.CANDIDATE, session="s",
     )  # fmt: skip
-    talk.engine.store.commit(Batch("test", "asked", talk.clock(), puts=(Put(gap),)))
+    talk.engine.store.commit(WriteBatch("test", "asked", talk.clock(), puts=(NewRecord(gap),)))
     quote = "I play in the Riverside Orchestra"
     said = {"turn": 1, "text": "The user plays in the Riverside Orchestra.", "quote": quote, "subject": "user", "predicate": "plays"}
     model.say({"statements": [{**said, "object": "in the Riverside Orchestra", "confidence": 0.9, "kind": "fact"}]})
@@ -284,9 +284,9 @@ def test_a_promoted_statement_meets_what_came_since() -> None:
         memory.drain()
         (paris,) = memory.list(scope=ALICE, kinds=STATEMENTS).records
         fields = {"status": Status.FORGOTTEN}
-        memory.store.commit(Batch("test", "x", memory.now(), changes=(Change(Scope(ALICE), paris.id, fields, "x"),)))
+        memory.store.commit(WriteBatch("test", "x", memory.now(), changes=(RecordChange(Scope(ALICE), paris.id, fields, "x"),)))
         held = {"status": Status.CANDIDATE, "meta": {"hold": "commit_at_session_end"}, "strength": 2}
-        memory.store.commit(Batch("test", "x", memory.now(), changes=(Change(Scope(ALICE), paris.id, held, "x"),)))
+        memory.store.commit(WriteBatch("test", "x", memory.now(), changes=(RecordChange(Scope(ALICE), paris.id, held, "x"),)))
         memory.observe(Turn("I moved to Berlin.", session="s"), scope=ALICE)
         memory.drain()
         memory.sessions.end("s", scope=ALICE)

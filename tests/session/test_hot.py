@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from engrams.session.ring import HotCache
+from engrams.session.ringbuffer import HotCache
 from engrams.types import Hit, Kind, Record, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -13,7 +13,7 @@ from tests.session.ending import OWNER
 
 import engrams
 from engrams import Turn
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 from engrams.types import Kind, Status
 
 ENDING = Path(__file__).with_name("ending.py")
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="n
 
 def prepared(home: Path) -> None:
     """Four sessions that nobody ended."""
-    with engrams.open(home=home, clock=Ticker(), jobs__workers=0) as memory:
+    with engrams.open(home=home, clock=SettableClock(), jobs__workers=0) as memory:
         for name in range(4):
             memory.observe([Turn(f"{text[:-1]} with {name}.", session=f"s{name}") for text in CLIMBING], scope=OWNER)
 
@@ -34,7 +34,7 @@ def storm(home: Path, kills: int, seed: int) -> None:
     command = [sys.executable, str(ENDING), str(home), str(kills), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=kills * 6 + 60, cwd=root)
     assert done.returncode == 0, done.stderr
-    clock = Ticker()
+    clock = SettableClock()
     clock.forward(days=kills)
     with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
         assert memory.drain(60)

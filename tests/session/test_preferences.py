@@ -10,7 +10,7 @@ import pytest
 from tests.session.conversation import ALICE, Conversation
 
 import engrams
-from engrams.ports import Reach
+from engrams.ports import ScopeReach
 from engrams.types import Scope
 
 
@@ -55,7 +55,7 @@ def test_the_default_is_not_written(talk: Conversation) -> None:
     sessions, alice = talk.engine.sessions, Scope(ALICE)
     assert sessions.recall(ALICE) is True
     assert sessions.recall(ALICE, True) is True
-    assert talk.engine.store.sessions(Reach(alice, (alice,), tree=True)) == ()
+    assert talk.engine.store.sessions(ScopeReach(alice, (alice,), tree=True)) == ()
     sessions.recall(ALICE, False)
     assert sessions.recall(("user", "bob")) is True
     assert sessions.list(scope=ALICE) == ()

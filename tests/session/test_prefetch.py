@@ -9,19 +9,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engrams.session.prefetch import ContextPrefetcher
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def clock() -> Ticker:
+def clock() -> SettableClock:
     """A clock that stands still."""
-    return Ticker(START)
+    return SettableClock(START)
 
 
 @pytest.fixture
-def pending(clock: Ticker) -> Iterator[ContextPrefetcher[str]]:
+def pending(clock: SettableClock) -> Iterator[ContextPrefetcher[str]]:
     """Results that stay fresh for two minutes."""
     made: ContextPrefetcher[str] = ContextPrefetcher(timedelta(seconds=120), clock)
     yield made
@@ -78,7 +78,7 @@ def test_a_turn_never_waits(pending: ContextPrefetcher[str]) -> None:
 
 
 @pytest.mark.covers("S3.20")
-def test_what_is_stale_or_off_topic_is_dropped(pending: ContextPrefetcher[str], clock: Ticker) -> None:
+def test_what_is_stale_or_off_topic_is_dropped(pending: ContextPrefetcher[str], clock: SettableClock) -> None:
     """Two minutes are fresh, more are not; a new topic wants nothing of the one before."""
     for name in ("one", "two", "three"):
         pending.submit(name, lambda: "found")
@@ -91,7 +91,7 @@ def test_what_is_stale_or_off_topic_is_dropped(pending: ContextPrefetcher[str], 
     assert pending.take("two") is None
 
 
-def test_closing_ends_the_worker(clock: Ticker) -> None:
+def test_closing_ends_the_worker(clock: SettableClock) -> None:
     """Nothing is taken on after it, and closing twice is closing once."""
     made: ContextPrefetcher[str] = ContextPrefetcher(timedelta(seconds=120), clock)
     assert made.submit("one", lambda: "found")

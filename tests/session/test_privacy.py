@@ -114,7 +114,7 @@ if sys.argv[2] != "process":
 memory.drain(20)
 if sys.argv[2] == "session":
     assert memory.sessions.end("s", scope=A).ended == {}
-    assert memory.store.sessions(Reach(Scope(A), (Scope(A),), tree=True)) == ()
+    assert memory.store.sessions(ScopeReach(Scope(A), (Scope(A),), tree=True)) == ()
 if sys.argv[2] == "call":
     guard.__exit__(None, None, None)
     assert memory.add("I live in Paris.", scope=A).outcome == "stored"
@@ -132,7 +132,7 @@ def test_nothing_of_it_is_left_anywhere(tmp_path: Path, way: str) -> None:
     temp.mkdir()
     code = (
         "import logging, sys\nlogging.basicConfig(level=logging.DEBUG)\nimport engrams\nfrom engrams import Scope, Turn\n"
-        "from engrams.ports import Reach\nhome, A = sys.argv[1], ('user', 'alice')\n" + WAYS[way] + textwrap.dedent(BODY)
+        "from engrams.ports import ScopeReach\nhome, A = sys.argv[1], ('user', 'alice')\n" + WAYS[way] + textwrap.dedent(BODY)
     )
     env = {**os.environ, "TMPDIR": str(temp), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "ENGRAMS_HOME": str(home)}
     done = subprocess.run([sys.executable, "-c", code, str(home), way], capture_output=True, text=True, timeout=120, env=env)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from engrams.session.delivery import RecentlyShown
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def shown(clock: Ticker) -> RecentlyShown:
+def shown(clock: SettableClock) -> RecentlyShown:
     """The filter with the document's numbers."""
     return RecentlyShown(timedelta(minutes=45), 0.3, clock)
 
@@ -21,7 +21,7 @@ def shown(clock: Ticker) -> RecentlyShown:
 @pytest.mark.covers("S3.20")
 def test_a_memory_comes_again_after_its_time() -> None:
     """Not within 45 minutes in that conversation; in another one at once."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     seen = shown(clock)
     seen.mark_shown("one", ["a", "b"])
     clock.forward(minutes=44, seconds=59)
@@ -34,7 +34,7 @@ def test_a_memory_comes_again_after_its_time() -> None:
 @pytest.mark.covers("S3.20")
 def test_the_same_again_waits_and_so_does_nearly_the_same() -> None:
     """The same set waits 90 seconds, one that overlaps by 0.8 waits 180, even where single ones need not wait."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     seen = RecentlyShown(timedelta(0), 0.3, clock)
     seen.mark_shown("one", ["a", "b", "c", "d"])
     clock.forward(seconds=179)
@@ -47,7 +47,7 @@ def test_the_same_again_waits_and_so_does_nearly_the_same() -> None:
 @pytest.mark.covers("S3.21")
 def test_what_is_known_already_is_nothing_new() -> None:
     """A payload of known ones alone is empty."""
-    seen = shown(Ticker(START))
+    seen = shown(SettableClock(START))
     seen.mark_shown("one", ["a", "b"])
     assert seen.filter_new("one", ["a", "b"]) == ()
     assert seen.filter_new("one", []) == ()
@@ -56,7 +56,7 @@ def test_what_is_known_already_is_nothing_new() -> None:
 @pytest.mark.covers("S3.19")
 def test_a_new_topic_forgets_what_was_shown() -> None:
     """A cosine under 0.3 to the turn before clears it; 0.3 does not."""
-    seen = shown(Ticker(START))
+    seen = shown(SettableClock(START))
     assert not seen.detect_topic_change("one", np.array([1, 0], np.float32))
     seen.mark_shown("one", ["a"])
     assert not seen.detect_topic_change("one", np.array([0.31, 0.951], np.float32))
@@ -69,7 +69,7 @@ def test_a_new_topic_forgets_what_was_shown() -> None:
 
 def test_a_clock_that_goes_back_shows_nothing_twice() -> None:
     """An earlier time is within any time to wait."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     seen = shown(clock)
     seen.mark_shown("one", ["a"])
     clock.back(days=1)

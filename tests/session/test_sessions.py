@@ -15,7 +15,7 @@ from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import SessionRow
 from engrams.session.sessions import SessionRegistry
 from engrams.session.state import SessionState, is_lapsed, state_of
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 from engrams.types import Scope
 
 BOB = ("user", "bob")
@@ -174,7 +174,7 @@ def test_however_it_ends_it_ends_once(talk: Conversation) -> None:
 @pytest.mark.covers("S4.45", "S3.60")
 def test_a_shutdown_ends_what_was_begun_and_a_crash_is_made_good(home: Path) -> None:
     """A graceful close ends the sessions begun there; one whose process just died is ended once by the next that looks."""
-    clock = Ticker()
+    clock = SettableClock()
     talk = Conversation(home=home, clock=clock)
     talk.engine.sessions.begin("led", scope=ALICE)
     talk.say(*CLIMBING, session="led")

@@ -16,10 +16,10 @@ import engrams
 from engrams import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import DAILY
-from engrams.session import window
+from engrams.session import messagewindow
 from engrams.session.summary import ConversationSummaries, summary_id
 from engrams.settings import SummarySettings, load
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Scope, Status
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
@@ -67,7 +67,7 @@ def model() -> Iterator[ScriptedModel]:
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """An engine with that model, its jobs run by hand, and a small window."""
     with temp_engine(
-        clock=Ticker(START), jobs__workers=0, chat__provider="openai", chat__model="m", chat__url=f"{model.url}/v1", chat__retries=0,
+        clock=SettableClock(START), jobs__workers=0, chat__provider="openai", chat__model="m", chat__url=f"{model.url}/v1", chat__retries=0,
         summary__max_tokens=1000, summary__tokens=100,
     ) as made:  # fmt: skip
         yield made
@@ -81,7 +81,7 @@ def summaries(engine: MemoryEngine) -> ConversationSummaries:
 
 def cost(engine: MemoryEngine, messages: Any) -> int:
     """What messages cost by the engine's own counter."""
-    return window.count_tokens(messages, engine.counter)
+    return messagewindow.count_tokens(messages, engine.counter)
 
 
 @pytest.mark.covers("S1.3")
@@ -164,12 +164,12 @@ def test_a_call_and_its_results_stay_together() -> None:
     """A cut behind a call takes its results along; where nothing were left, the call stays with them on the newer side."""
     messages = [said(1, 5), call(2, "a", "b"), result(3, "a"), result(4, "b"), said(5, 5), said(6, 5)]
     for room in range(120):
-        place = window.find_cut(messages, room, WORDS)
+        place = messagewindow.find_cut(messages, room, WORDS)
         assert place not in (2, 3), room
     only = [said(1, 5), call(2, "a"), result(3, "a", 30)]
-    assert window.find_cut(only, 40, WORDS) == 1
-    assert window.find_cut([call(1, "a"), result(2, "a")], 0, WORDS) == 0
-    assert window.find_cut([], 10, WORDS) == 0
+    assert messagewindow.find_cut(only, 40, WORDS) == 1
+    assert messagewindow.find_cut([call(1, "a"), result(2, "a")], 0, WORDS) == 0
+    assert messagewindow.find_cut([], 10, WORDS) == 0
 
 
 @pytest.mark.covers("S1.8")
@@ -206,16 +206,16 @@ def test_an_emergency_trim_drops_the_oldest_half() -> None:
     """Results are cut at 20,000 characters; the oldest half of the turns goes, again until it fits, and the newest stays."""
     assert SummarySettings().tool_characters == 20_000
     messages = [said(number, 20) for number in range(1, 17)]
-    kept, dropped = window.trim_messages(messages, window.count_tokens(messages, WORDS) - 1, WORDS, 20_000)
+    kept, dropped = messagewindow.trim_messages(messages, messagewindow.count_tokens(messages, WORDS) - 1, WORDS, 20_000)
     assert [one["id"] for one in dropped] == [f"m{number}" for number in range(1, 9)]
     assert kept == messages[8:]
-    kept, dropped = window.trim_messages(messages, 60, WORDS, 20_000)
+    kept, dropped = messagewindow.trim_messages(messages, 60, WORDS, 20_000)
     assert [one["id"] for one in kept] == ["m15", "m16"] and dropped == messages[:14]
     long = [said(1, 2), call(2, "a"), {**result(3, "a"), "content": "x" * 30_000}]
-    kept, dropped = window.trim_messages(long, 10**6, WORDS, 20_000)
+    kept, dropped = messagewindow.trim_messages(long, 10**6, WORDS, 20_000)
     assert len(kept[2]["content"]) == 20_000 and kept[:2] == long[:2] and dropped == []
-    kept, _ = window.trim_messages([said(1, 5000)], 50, WORDS, 20_000)
-    assert window.count_tokens(kept, WORDS) <= 50 and kept[0]["content"].startswith("w1 ")
+    kept, _ = messagewindow.trim_messages([said(1, 5000)], 50, WORDS, 20_000)
+    assert messagewindow.count_tokens(kept, WORDS) <= 50 and kept[0]["content"].startswith("w1 ")
 
 
 @pytest.mark.covers("S1.10")
@@ -230,7 +230,7 @@ def test_what_is_dropped_is_written_down_first(home: Path) -> None:
         "summary.tokens": 50,
     }
     messages = [{"id": f"m{n}", "role": "user", "content": f"My friend number {n} lives in city {n} since spring " * 2} for n in range(40)]
-    with engrams.open(load(named, environ={}).settings, clock=Ticker(START)) as engine:
+    with engrams.open(load(named, environ={}).settings, clock=SettableClock(START)) as engine:
         summaries = engine.summaries
         fitted = summaries.fit(messages, scope=ANN, session="s")
         assert fitted.dropped and fitted.messages == tuple(messages[len(fitted.dropped) :])
@@ -311,7 +311,7 @@ def test_a_cut_never_parts_a_call_from_its_results(parts: list[tuple[str, int]],
         messages.append(
             call(number, f"c{number}") if kind == "call" else result(number, asked, words) if kind == "tool" else said(number, words, kind)
         )
-    place = window.find_cut(messages, room, WORDS)
+    place = messagewindow.find_cut(messages, room, WORDS)
     assert not messages or place < len(messages)
     older = {c["id"] for m in messages[:place] for c in m.get("tool_calls") or ()}
     assert all(m.get("tool_call_id") not in older for m in messages[place:])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engrams.clock import new_id
-from engrams.ports import Batch, Change, Committed, Put, Query, Reach, Seek, Store
+from engrams.ports import CandidateQuery, CommitResult, NewRecord, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Vector
 
@@ -44,19 +44,19 @@ def turn(text: str, scope: Scope = ALICE, **fields: Any) -> Record:
     return record(text, scope, **{"kind": Kind.TURN, "role": "user", "session": "s1", **fields})
 
 
-def batch(*puts: Record | Put, **parts: Any) -> Batch:
+def batch(*puts: Record | NewRecord, **parts: Any) -> WriteBatch:
     """A write by a test; ``parts`` as in Batch."""
-    made = tuple(put if isinstance(put, Put) else Put(put) for put in puts)
-    return Batch(**{"actor": "test", "reason": "because", "at": START, "puts": made, **parts})
+    made = tuple(put if isinstance(put, NewRecord) else NewRecord(put) for put in puts)
+    return WriteBatch(**{"actor": "test", "reason": "because", "at": START, "puts": made, **parts})
 
 
-def add(store: Store, *puts: Record | Put, **parts: Any) -> Committed:
+def add(store: Store, *puts: Record | NewRecord, **parts: Any) -> CommitResult:
     return store.commit(batch(*puts, **parts))
 
 
 def change(store: Store, target: Record, action: str = "edit", expect: int | None = None, when: datetime = START, **fields: Any) -> Record:
     """Change a record and read it again."""
-    store.commit(batch(changes=(Change(target.scope.owner, target.id, fields, action, expect),), at=when))
+    store.commit(batch(changes=(RecordChange(target.scope.owner, target.id, fields, action, expect),), at=when))
     return get(store, target)
 
 
@@ -65,14 +65,14 @@ def get(store: Store, target: Record) -> Record:
     return found
 
 
-def reach(*scopes: Scope, tree: bool = False) -> Reach:
+def reach(*scopes: Scope, tree: bool = False) -> ScopeReach:
     """Alice's own scope, or those given."""
-    return Reach((scopes or (ALICE,))[0].owner, scopes or (ALICE,), tree)
+    return ScopeReach((scopes or (ALICE,))[0].owner, scopes or (ALICE,), tree)
 
 
 def texts(store: Store, **asked: Any) -> list[str]:
     """The texts that a listing finds, in its order."""
-    return [found.text for found in store.find(Query(**{"reach": reach(), "order": "oldest", **asked})).records]
+    return [found.text for found in store.find(RecordQuery(**{"reach": reach(), "order": "oldest", **asked})).records]
 
 
 def vector(target: Record, *values: float, model: str = MODEL) -> Vector:
@@ -84,7 +84,7 @@ def vector(target: Record, *values: float, model: str = MODEL) -> Vector:
 
 def seek(store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any) -> dict[str, float]:
     """Ids that a search finds in Alice's scope, with the sum of what the sources say."""
-    wanted = Seek(
+    wanted = CandidateQuery(
         **{
             "reach": reach(),
             "now": at(days=365),

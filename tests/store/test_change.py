@@ -9,7 +9,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, texts, vector
 
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import Change, Put, Query, Store
+from engrams.ports import NewRecord, RecordChange, RecordQuery, Store
 from engrams.types import Evidence, Kind, Scope, Status, Tier
 
 
@@ -48,7 +48,12 @@ def test_the_expected_version_must_be_there(store: Store) -> None:
     change(store, one, text="one, changed")
     with pytest.raises(ConflictError) as caught:
         store.commit(
-            batch(changes=(Change(ALICE, two.id, {"text": "no"}, "edit"), Change(ALICE, one.id, {"text": "late"}, "edit", expect=1)))
+            batch(
+                changes=(
+                    RecordChange(ALICE, two.id, {"text": "no"}, "edit"),
+                    RecordChange(ALICE, one.id, {"text": "late"}, "edit", expect=1),
+                )
+            )
         )
     assert caught.value.hint
     assert sorted(texts(store)) == ["one, changed", "two"]
@@ -58,7 +63,9 @@ def test_two_changes_of_one_batch_expect_the_same_version(store: Store) -> None:
     """Both changes of one record in one write may name the version it had when it was read."""
     one = record("one")
     add(store, one)
-    store.commit(batch(changes=tuple(Change(ALICE, one.id, fields, "edit", expect=1) for fields in ({"text": "two"}, {"importance": 1.0}))))
+    store.commit(
+        batch(changes=tuple(RecordChange(ALICE, one.id, fields, "edit", expect=1) for fields in ({"text": "two"}, {"importance": 1.0})))
+    )
     assert (get(store, one).text, get(store, one).importance, get(store, one).version) == ("two", 1.0, 3)
 
 
@@ -69,7 +76,7 @@ def test_a_change_needs_the_owner(store: Store) -> None:
     add(store, one)
     for owner, name in ((BOB, one.id), (ALICE, "nobody"), (ALICE, "")):
         with pytest.raises(NotFoundError):
-            store.commit(batch(changes=(Change(owner, name, {"text": "mine"}, "edit"),)))
+            store.commit(batch(changes=(RecordChange(owner, name, {"text": "mine"}, "edit"),)))
     assert get(store, one) == one
 
 
@@ -101,7 +108,7 @@ def test_what_cannot_be_changed_is_refused(store: Store, fields: dict[str, Any])
     one = record("Alice likes tea")
     add(store, one)
     with pytest.raises(InputError):
-        store.commit(batch(changes=(Change(ALICE, one.id, fields, "edit"),)))
+        store.commit(batch(changes=(RecordChange(ALICE, one.id, fields, "edit"),)))
     assert get(store, one) == one
 
 
@@ -117,7 +124,7 @@ def test_a_record_can_move_within_its_owner(store: Store) -> None:
 def test_a_new_text_is_found_and_the_old_one_is_not(store: Store) -> None:
     """After an edit the search finds the new words only, and the vector of the old text is gone."""
     one = record("Alice likes tea")
-    add(store, Put(one, vector=vector(one, 1, 0)))
+    add(store, NewRecord(one, vector=vector(one, 1, 0)))
     assert found(store, "tea") == found(store, "", [1, 0]) == {one.id}
     change(store, one, text="Alice prefers coffee")
     assert found(store, "tea") == set()
@@ -131,8 +138,8 @@ def test_a_new_text_is_found_and_the_old_one_is_not(store: Store) -> None:
 def test_an_edit_with_a_new_vector_keeps_it(store: Store) -> None:
     """A vector that comes with the new text in the same write stays."""
     one = record("Alice likes tea")
-    add(store, Put(one, vector=vector(one, 1, 0)))
-    store.commit(batch(changes=(Change(ALICE, one.id, {"text": "coffee"}, "edit"),), vectors=((ALICE, vector(one, 0, 1)),)))
+    add(store, NewRecord(one, vector=vector(one, 1, 0)))
+    store.commit(batch(changes=(RecordChange(ALICE, one.id, {"text": "coffee"}, "edit"),), vectors=((ALICE, vector(one, 0, 1)),)))
     assert found(store, "", [0, 1]) == {one.id}
 
 
@@ -252,7 +259,7 @@ def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
     """A record that changes between two pages neither moves nor appears twice."""
     many = [record(f"fact {number}", recorded_at=at(minutes=number)) for number in range(6)]
     add(store, *many)
-    page = store.find(Query(reach=reach(), order="oldest", limit=3))
+    page = store.find(RecordQuery(reach=reach(), order="oldest", limit=3))
     change(store, many[1], text="changed")
-    rest = store.find(Query(reach=reach(), order="oldest", limit=3, after=page.next))
+    rest = store.find(RecordQuery(reach=reach(), order="oldest", limit=3, after=page.next))
     assert [one.id for one in (*page.records, *rest.records)] == [one.id for one in many]

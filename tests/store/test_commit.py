@@ -15,7 +15,7 @@ from tests.store.make import ALICE, BOB, START, add, at, batch, change, get, rea
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError
-from engrams.ports import Change, JobSpec, Put, Query, Store
+from engrams.ports import JobSpec, NewRecord, RecordChange, RecordQuery, Store
 from engrams.types import Edge, EdgeType, Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier, Vector
 
 FULL = Record(
@@ -124,14 +124,14 @@ def test_a_fault_inside_a_write_leaves_neither_half(store: Store, fault: str) ->
     old, new = record("Alice lives in Paris"), record("Alice lives in Berlin")
     add(store, old)
     parts: dict[str, Any] = {
-        "changes": (Change(ALICE, old.id, {"status": Status.SUPERSEDED, "superseded_by": new.id}, "supersede"),),
+        "changes": (RecordChange(ALICE, old.id, {"status": Status.SUPERSEDED, "superseded_by": new.id}, "supersede"),),
         "edges": (Edge(ALICE, new.id, old.id, EdgeType.SUPERSEDES),),
         "jobs": (JobSpec("embed", "alice"),),
         "outbox": (("file", ALICE, new.id, {}),),
     }
     match fault:
         case "change":
-            parts["changes"] += (Change(ALICE, "nobody", {"text": "x"}, "edit"),)
+            parts["changes"] += (RecordChange(ALICE, "nobody", {"text": "x"}, "edit"),)
         case "vector":
             parts["vectors"] = ((ALICE, Vector(new.id, "m", 4, b"short")),)
         case "edge":
@@ -154,7 +154,7 @@ def test_superseding_is_one_write(store: Store) -> None:
     old, new = record("Alice lives in Paris"), record("Alice lives in Berlin")
     add(store, old)
     fields = {"status": Status.SUPERSEDED, "superseded_by": new.id, "valid_to": at(days=1), "ended_at": at(days=1)}
-    add(store, new, changes=(Change(ALICE, old.id, fields, "supersede"),), edges=(Edge(ALICE, new.id, old.id, EdgeType.SUPERSEDES),))
+    add(store, new, changes=(RecordChange(ALICE, old.id, fields, "supersede"),), edges=(Edge(ALICE, new.id, old.id, EdgeType.SUPERSEDES),))
     assert texts(store) == ["Alice lives in Berlin"]
     assert get(store, old).superseded_by == new.id
     assert store.edges(ALICE, [old.id])[0].type is EdgeType.SUPERSEDES
@@ -184,7 +184,7 @@ def test_a_duplicate_is_counted_instead(store: Store) -> None:
     first = record("Alice likes green tea")
     again = record("  alice LIKES   green tea")
     add(store, first)
-    assert add(store, Put(again, dedup=True)).existing == {again.id: first.id}
+    assert add(store, NewRecord(again, dedup=True)).existing == {again.id: first.id}
     assert get(store, first).strength == 2
     assert store.history(ALICE, first.id)[-1].after == {"strength": 2}
 
@@ -206,7 +206,7 @@ def test_what_is_no_duplicate_is_stored(store: Store, difference: str) -> None:
             other = replace(other, text="Alice likes black tea")
         case _:
             change(store, first, status=Status.FORGOTTEN)
-    assert add(store, Put(other, dedup=True)).existing == {}
+    assert add(store, NewRecord(other, dedup=True)).existing == {}
     assert get(store, other) == other
 
 
@@ -220,7 +220,7 @@ def test_what_refers_to_a_duplicate_refers_to_the_first(store: Store) -> None:
         again,
         fact,
         edges=(Edge(ALICE, fact.id, again.id, EdgeType.DERIVED_FROM),),
-        changes=(Change(ALICE, again.id, {"importance": 0.9}, "judge"),),
+        changes=(RecordChange(ALICE, again.id, {"importance": 0.9}, "judge"),),
         outbox=(("file", ALICE, again.id, {}),),
     )
     assert store.edges(ALICE, [first.id])[0].source == fact.id
@@ -264,7 +264,7 @@ def test_many_threads_write_and_read(store: Store) -> None:
             scope = Scope(("user", name))
             for step in range(25):
                 add(store, turn(f"{name} says {step}", scope, external_id=str(step)))
-                assert len(store.find(Query(reach(scope), limit=50)).records) == step + 1
+                assert len(store.find(RecordQuery(reach(scope), limit=50)).records) == step + 1
         except BaseException as problem:
             problems.append(problem)
 
@@ -289,7 +289,7 @@ def test_one_writer_cannot_spoil_another(store: Store) -> None:
                 case 0:
                     add(store, record(f"good {number}"))
                 case 1:
-                    add(store, record(f"half {number}"), changes=(Change(ALICE, "nobody", {"text": "x"}, "edit"),))
+                    add(store, record(f"half {number}"), changes=(RecordChange(ALICE, "nobody", {"text": "x"}, "edit"),))
                 case _:
                     add(store, record(f"bad {number}", meta={"x": object()}))
         except EngramsError as problem:
@@ -311,11 +311,11 @@ def test_one_writer_cannot_spoil_another(store: Store) -> None:
 def test_a_vector_must_fit_its_model(store: Store) -> None:
     """A vector of the wrong size, for its own claim or for its model, is refused."""
     one, two = record("one"), record("two")
-    add(store, Put(one, vector=vector(one, 1, 0, 0)))
+    add(store, NewRecord(one, vector=vector(one, 1, 0, 0)))
     with pytest.raises(InputError):
-        add(store, Put(two, vector=vector(two, 1, 0)))
+        add(store, NewRecord(two, vector=vector(two, 1, 0)))
     with pytest.raises(InputError):
-        add(store, Put(two, vector=Vector(two.id, "other", 3, b"1234")))
+        add(store, NewRecord(two, vector=Vector(two.id, "other", 3, b"1234")))
     assert store.get(ALICE, [two.id]) == ()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.store.make import ALICE, BOB, START, add, at, reach, record, seek, texts
 
 from engrams.errors import InputError
-from engrams.ports import Condition, Query, Store, Where
+from engrams.ports import Condition, RecordQuery, Store, Where
 from engrams.types import Kind, Provenance
 
 
@@ -197,7 +197,7 @@ def test_a_filter_narrows_a_search_and_never_leaves_the_owner(filled: Store) -> 
 def test_what_makes_no_sense_is_refused(store: Store, condition: tuple[str, Any, Any]) -> None:
     """An unknown field or operator, a hostile name and a value of the wrong sort are bad input, with a hint where to look."""
     with pytest.raises(InputError) as caught:
-        store.find(Query(reach(), where=only(*condition)))
+        store.find(RecordQuery(reach(), where=only(*condition)))
     assert caught.value.message
 
 
@@ -205,7 +205,7 @@ def test_unknown_words_name_the_known(store: Store) -> None:
     """The hint lists the operators, or the fields, that there are."""
     for condition, word in ((("speaker", "like", "x"), "contains"), (("colour", "eq", "x"), "speaker")):
         with pytest.raises(InputError) as caught:
-            store.find(Query(reach(), where=only(*condition)))
+            store.find(RecordQuery(reach(), where=only(*condition)))
         assert word in caught.value.hint
 
 
@@ -217,7 +217,7 @@ def test_a_filter_has_a_size(store: Store) -> None:
     wide = Where("or", tuple(Condition("speaker", "eq", str(number)) for number in range(500)))
     for where in (deep, wide):
         with pytest.raises(InputError):
-            store.find(Query(reach(), where=where))
+            store.find(RecordQuery(reach(), where=where))
     many = [str(number) for number in range(50_000)]
     assert texts(store, where=Where("or", (Condition("speaker", "in", many), Condition("meta.x", "in", many)))) == []
 

@@ -11,7 +11,7 @@ import pytest
 from tests.store.make import ALICE, START, add, at, batch, record
 
 from engrams.errors import ConflictError, InputError
-from engrams.ports import Batch, Claim, Failure, Job, JobSpec, Lease, Put, Store
+from engrams.ports import Job, JobClaim, JobFailure, JobLease, JobSpec, NewRecord, Store, WriteBatch
 
 
 def enqueue(store: Store, key: str = "k", when: datetime = START, **given: Any) -> str:
@@ -20,7 +20,7 @@ def enqueue(store: Store, key: str = "k", when: datetime = START, **given: Any) 
 
 
 def claim(store: Store, when: datetime = START, *kinds: str) -> Job | None:
-    return store.claim(Claim("worker", when, 60, kinds))
+    return store.claim(JobClaim("worker", when, 60, kinds))
 
 
 def must(store: Store, when: datetime = START, *kinds: str) -> Job:
@@ -59,7 +59,7 @@ def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
 
 def test_a_job_may_begin_leased(store: Store) -> None:
     """A write makes a job that its writer runs at once: nobody claims it before the lease ends, anybody does after that."""
-    lease = Lease("writer", "token", at(seconds=60))
+    lease = JobLease("writer", "token", at(seconds=60))
     one = record("Alice likes tea")
     done = add(store, one, jobs=(JobSpec("extract", "k", {"items": [one.id]}, lease=lease),))
     (job,) = store.queue()
@@ -72,8 +72,8 @@ def test_a_job_may_begin_leased(store: Store) -> None:
 
 def test_a_write_of_what_is_known_leases_nothing(store: Store) -> None:
     """Where a batch stores nothing new, the job that its writer would run is not made."""
-    spec = JobSpec("extract", "k", lease=Lease("writer", "token", at(seconds=60)))
-    puts = [Put(record("Alice likes tea"), dedup=True) for _ in range(2)]
+    spec = JobSpec("extract", "k", lease=JobLease("writer", "token", at(seconds=60)))
+    puts = [NewRecord(record("Alice likes tea"), dedup=True) for _ in range(2)]
     assert add(store, puts[0]).existing == {}
     done = add(store, puts[1], jobs=(spec, JobSpec("embed", "k")))
     assert done.existing and done.jobs[0] == "" and [job.kind for job in store.queue()] == ["embed"]
@@ -150,7 +150,7 @@ def test_an_expired_lease_is_taken_over(store: Store) -> None:
     assert (taken.id, taken.attempt) == (lost.id, 2)
     assert not store.finish(lost.lease, at(seconds=61))
     assert not store.renew(lost.lease, at(seconds=99))
-    assert not store.fail(Failure(lost.lease, "x", at(seconds=61), None))
+    assert not store.fail(JobFailure(lost.lease, "x", at(seconds=61), None))
     assert store.finish(taken.lease, at(seconds=62))
 
 
@@ -166,7 +166,7 @@ def test_a_slow_worker_may_still_finish(store: Store) -> None:
 def test_a_failed_job_comes_back(store: Store) -> None:
     """A failure waits until its time with its error, and counts the attempt."""
     enqueue(store)
-    assert store.fail(Failure(must(store).lease, "server down", START, at(seconds=30)))
+    assert store.fail(JobFailure(must(store).lease, "server down", START, at(seconds=30)))
     (job,) = store.queue(["waiting"])
     assert (job.error, job.attempt, job.due, job.lease) == ("server down", 1, at(seconds=30), "")
     assert claim(store, at(seconds=29)) is None
@@ -177,9 +177,9 @@ def test_a_job_dies_and_is_raised(store: Store) -> None:
     """Without a time to retry, or after its last attempt, a job waits in the dead-letter list until it is retried."""
     enqueue(store, "hopeless", payload={"items": ["a"]})
     enqueue(store, "tired", attempts=2)
-    store.fail(Failure(must(store, START).lease, "broken", START, None))
+    store.fail(JobFailure(must(store, START).lease, "broken", START, None))
     for _ in range(2):
-        store.fail(Failure(must(store, at(days=1)).lease, "again", at(days=1), at(days=1)))
+        store.fail(JobFailure(must(store, at(days=1)).lease, "again", at(days=1), at(days=1)))
     assert states(store) == {"hopeless": "dead", "tired": "dead"}
     assert claim(store, at(days=9)) is None
     dead = {job.key: job for job in store.queue(["dead"])}
@@ -206,7 +206,7 @@ def test_a_failure_joins_what_came_meanwhile(store: Store) -> None:
     enqueue(store, payload={"items": ["a", "b"]})
     first = must(store)
     enqueue(store, payload={"items": ["b", "c"]})
-    store.fail(Failure(first.lease, "x", START, at(seconds=9)))
+    store.fail(JobFailure(first.lease, "x", START, at(seconds=9)))
     (job,) = store.queue()
     assert (job.payload, job.due, job.attempt) == ({"items": ["a", "b", "c"]}, at(seconds=9), 1)
 
@@ -238,7 +238,7 @@ def test_what_is_done_leaves_the_list_in_time(store: Store) -> None:
     enqueue(store, "old")
     store.finish(must(store).lease, START)
     enqueue(store, "dead")
-    store.fail(Failure(must(store).lease, "x", START, None))
+    store.fail(JobFailure(must(store).lease, "x", START, None))
     enqueue(store, "new", when=at(days=2))
     store.finish(must(store, at(days=2)).lease, at(days=2))
     assert states(store) == {"dead": "dead", "new": "done"}
@@ -291,7 +291,7 @@ def test_workers_share_without_overlap(store: Store) -> None:
 
 def test_a_job_is_in_the_same_write_as_its_cause(store: Store) -> None:
     """A write that fails leaves no job behind, and one that succeeds always does."""
-    good = Batch("test", "", START, jobs=(JobSpec("extract", "k", {"items": ["a"]}),))
+    good = WriteBatch("test", "", START, jobs=(JobSpec("extract", "k", {"items": ["a"]}),))
     with pytest.raises(ConflictError):
         store.commit(replace(good, finish=("lost",)))
     assert store.queue() == ()

@@ -44,11 +44,11 @@ def test_waiting_jobs_can_be_cancelled(store: Store) -> None:
     """A waiting job is dropped; one that runs, and an id of nobody, are left alone."""
     from datetime import UTC, datetime
 
-    from engrams.ports import Claim, JobSpec
+    from engrams.ports import JobClaim, JobSpec
 
     now = datetime(2026, 3, 1, tzinfo=UTC)
     one, two = store.enqueue([JobSpec("extract", "a"), JobSpec("extract", "b")], now)
-    claimed = store.claim(Claim("w", now, id=one))
+    claimed = store.claim(JobClaim("w", now, id=one))
     assert claimed is not None
     assert store.cancel([one, two, "nobody"]) == 1
     assert [job.id for job in store.queue()] == [one]

@@ -8,7 +8,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, change, get, reach, record, texts, turn
 
 from engrams.errors import InputError
-from engrams.ports import AsOf, Query, Reach, Store
+from engrams.ports import AsOf, RecordQuery, ScopeReach, Store
 from engrams.types import Evidence, Kind, Layer, Scope, Status, Tier
 
 PROJECT = ALICE.within("project", "x")
@@ -17,7 +17,7 @@ DEEP = PROJECT.within("conversation", "c1")
 
 def test_an_empty_store_answers_empty(store: Store) -> None:
     """Every reading of a store that holds nothing gives nothing, without an error."""
-    assert store.find(Query(reach())).records == store.get(ALICE, ["x"]) == store.history(ALICE, "x") == ()
+    assert store.find(RecordQuery(reach())).records == store.get(ALICE, ["x"]) == store.history(ALICE, "x") == ()
     assert store.scopes(None) == store.scopes(ALICE) == store.missing("m", "", 10) == store.outbox(10) == ()
     assert store.edges(ALICE, ["x"]) == store.queue() == store.idle(START) == store.sessions(reach()) == ()
     empty = {name: {} for name in ("status", "kind", "layer", "tier", "active", "active_layers", "model")}
@@ -45,7 +45,7 @@ def test_order_and_pages(store: Store) -> None:
     for order, expected in (("oldest", many), ("newest", many[::-1])):
         seen, after = [], ""
         while True:
-            page = store.find(Query(reach(), order=order, limit=7, after=after))
+            page = store.find(RecordQuery(reach(), order=order, limit=7, after=after))
             seen += [one.text for one in page.records]
             after = page.next
             if not after:
@@ -56,7 +56,7 @@ def test_order_and_pages(store: Store) -> None:
 def test_a_last_full_page_says_so(store: Store) -> None:
     """A page that holds the last record names no next one, even when it is full."""
     add(store, record("one"), record("two"))
-    page = store.find(Query(reach(), limit=2))
+    page = store.find(RecordQuery(reach(), limit=2))
     assert (len(page.records), page.next) == (2, "")
 
 
@@ -64,13 +64,13 @@ def test_a_last_full_page_says_so(store: Store) -> None:
 def test_a_limit_is_positive(store: Store, limit: int) -> None:
     """A list of nothing is bad input."""
     with pytest.raises(InputError):
-        store.find(Query(reach(), limit=limit))
+        store.find(RecordQuery(reach(), limit=limit))
 
 
 def test_a_reach_has_a_size(store: Store) -> None:
     """A read of very many scopes at once is refused before the database has to."""
     with pytest.raises(InputError):
-        store.find(Query(Reach(ALICE, tuple(ALICE.within("c", str(number)) for number in range(1000)), tree=True)))
+        store.find(RecordQuery(ScopeReach(ALICE, tuple(ALICE.within("c", str(number)) for number in range(1000)), tree=True)))
 
 
 def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
@@ -78,7 +78,7 @@ def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
     theirs = record("Bob's", BOB)
     add(store, theirs, record("Alice's"))
     for after in (theirs.id, "nobody", "' OR 1=1 --"):
-        assert store.find(Query(reach(), after=after)).records == ()
+        assert store.find(RecordQuery(reach(), after=after)).records == ()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_each_part_of_a_query_narrows(store: Store, asked: dict[str, Any], expec
         purged,
     )
     store.purge(ALICE, [purged.id], START)
-    assert texts(store, reach=Reach(ALICE, (ALICE,), tree=True), **asked) == expected
+    assert texts(store, reach=ScopeReach(ALICE, (ALICE,), tree=True), **asked) == expected
 
 
 @pytest.mark.covers("S1.62", "S4.58")
@@ -145,15 +145,15 @@ def test_a_reach_sees_its_scopes_only(store: Store) -> None:
         record("alice2", Scope(("user", "alice2"))),
         record("agent", Scope(("alice",))),
     )
-    assert texts(store, reach=Reach(ALICE, (ALICE,))) == ["owner"]
-    assert texts(store, reach=Reach(ALICE, DEEP.chain())) == ["owner", "project", "deep"]
-    assert texts(store, reach=Reach(ALICE, (PROJECT,), tree=True)) == ["project", "deep"]
-    assert texts(store, reach=Reach(ALICE, (ALICE,), tree=True)) == ["owner", "project", "deep", "near", "odd"]
-    assert texts(store, reach=Reach(ALICE, (near, DEEP), tree=True)) == ["deep", "near"]
-    assert texts(store, reach=Reach(ALICE, ())) == []
-    assert texts(store, reach=Reach(ALICE, (BOB,))) == []
-    assert texts(store, reach=Reach(ALICE, (BOB,), tree=True)) == []
-    assert texts(store, reach=Reach(BOB, (ALICE, PROJECT), tree=True)) == []
+    assert texts(store, reach=ScopeReach(ALICE, (ALICE,))) == ["owner"]
+    assert texts(store, reach=ScopeReach(ALICE, DEEP.chain())) == ["owner", "project", "deep"]
+    assert texts(store, reach=ScopeReach(ALICE, (PROJECT,), tree=True)) == ["project", "deep"]
+    assert texts(store, reach=ScopeReach(ALICE, (ALICE,), tree=True)) == ["owner", "project", "deep", "near", "odd"]
+    assert texts(store, reach=ScopeReach(ALICE, (near, DEEP), tree=True)) == ["deep", "near"]
+    assert texts(store, reach=ScopeReach(ALICE, ())) == []
+    assert texts(store, reach=ScopeReach(ALICE, (BOB,))) == []
+    assert texts(store, reach=ScopeReach(ALICE, (BOB,), tree=True)) == []
+    assert texts(store, reach=ScopeReach(BOB, (ALICE, PROJECT), tree=True)) == []
 
 
 @pytest.mark.covers("S1.62", "S4.58")
@@ -171,7 +171,7 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
     assert store.scopes(ALICE) == (ALICE, PROJECT)
     assert store.scopes(None) == (ALICE, PROJECT, BOB)
     assert store.speakers(reach()) == {"Ann": 2}
-    assert store.speakers(Reach(ALICE, (ALICE,), tree=True)) == {"Ann": 2, "Bea": 1}
+    assert store.speakers(ScopeReach(ALICE, (ALICE,), tree=True)) == {"Ann": 2, "Bea": 1}
     assert store.counts(reach()) == {
         "status": {"active": 3, "candidate": 1},
         "kind": {"turn": 3, "fact": 1},
@@ -190,9 +190,9 @@ def test_counts_follow_changes(store: Store) -> None:
     add(store, one)
     change(store, one, speaker="Bea", scope=PROJECT, tier="longterm")
     assert store.scopes(ALICE) == (PROJECT,)
-    assert store.speakers(Reach(ALICE, (PROJECT,))) == {"Bea": 1}
+    assert store.speakers(ScopeReach(ALICE, (PROJECT,))) == {"Bea": 1}
     change(store, one, status=Status.FORGOTTEN)
-    assert store.speakers(Reach(ALICE, (PROJECT,))) == {}
+    assert store.speakers(ScopeReach(ALICE, (PROJECT,))) == {}
     store.purge(ALICE, [one.id], START)
     assert store.counts(None) == {
         "status": {"purged": 1},

@@ -6,7 +6,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, seek, texts, turn, vector
 
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import Claim, JobSpec, Put, Query, Store
+from engrams.ports import JobClaim, JobSpec, NewRecord, RecordQuery, Store
 from engrams.types import Edge, EdgeType, Evidence, Status
 
 SECRET = "Zanzibarquux is my password"
@@ -17,7 +17,7 @@ def test_every_trace_goes(store: Store) -> None:
     one = record(SECRET, caption="captionword", tags=("t",), meta={"m": SECRET}, summary=SECRET, evidence=(Evidence(SECRET, "01src"),))
     add(
         store,
-        Put(one, vector=vector(one, 1, 0)),
+        NewRecord(one, vector=vector(one, 1, 0)),
         edges=(Edge(ALICE, one.id, "tag:t", EdgeType.HAS_TAG), Edge(ALICE, "01x", one.id, EdgeType.RELATES_TO)),
         jobs=(JobSpec("extract", "s1", {"items": [one.id]}),),
         outbox=(("file", ALICE, one.id, {"text": SECRET}),),
@@ -56,7 +56,7 @@ def test_a_tombstone_remembers_what_was_said(store: Store) -> None:
     one = record(SECRET)
     add(store, one)
     store.purge(ALICE, [one.id], START)
-    (tomb,) = store.find(Query(reach(), hash=one.hash, statuses=(Status.PURGED,))).records
+    (tomb,) = store.find(RecordQuery(reach(), hash=one.hash, statuses=(Status.PURGED,))).records
     assert (tomb.id, tomb.status) == (one.id, Status.PURGED)
 
 
@@ -137,14 +137,14 @@ def test_a_running_job_cannot_bring_it_back(store: Store) -> None:
     """A worker that was busy with a purged record loses its lease, so that what it learned is not stored."""
     one, two = turn(SECRET), turn("two")
     add(store, one, two, jobs=(JobSpec("extract", "s1", {"items": [one.id, two.id]}),))
-    job = store.claim(Claim("w", START))
+    job = store.claim(JobClaim("w", START))
     assert job is not None
     store.purge(ALICE, [one.id], START)
     learned = record("Alice's password is Zanzibarquux")
     with pytest.raises(ConflictError):
         store.commit(batch(learned, finish=(job.lease,)))
     assert store.get(ALICE, [learned.id]) == ()
-    again = store.claim(Claim("w", START))
+    again = store.claim(JobClaim("w", START))
     assert again is not None
     assert again.payload == {"items": [two.id]}
 
@@ -159,7 +159,7 @@ def test_purging_nothing(store: Store) -> None:
 def test_many_at_once(store: Store) -> None:
     """A whole scope is purged in one go, and the same id named twice counts once."""
     many = [record(f"fact {number} shared words") for number in range(50)]
-    add(store, *(Put(one, vector=vector(one, 1, 0)) for one in many))
+    add(store, *(NewRecord(one, vector=vector(one, 1, 0)) for one in many))
     erased = store.purge(ALICE, [one.id for one in many] * 2, START)
     assert (erased.removed["records"], erased.removed["vectors"]) == (50, 50)
     assert set(erased.remaining.values()) == {0}

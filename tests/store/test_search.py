@@ -7,7 +7,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, change, found, reach, record, seek, turn, vector
 
 from engrams.errors import ClosedError, InputError
-from engrams.ports import AsOf, Batch, Claim, Put, Query, Reach, Seek, Store
+from engrams.ports import AsOf, CandidateQuery, JobClaim, NewRecord, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.types import Kind, Status
 
 
@@ -15,10 +15,10 @@ from engrams.types import Kind, Status
 def test_what_was_written_is_found(store: Store) -> None:
     """A record is found by its words and by its vector right after the write, also after other searches."""
     tea = record("Alice likes green tea")
-    add(store, Put(tea, vector=vector(tea, 1, 0)))
+    add(store, NewRecord(tea, vector=vector(tea, 1, 0)))
     assert found(store, "tea") == found(store, "", [1, 0]) == {tea.id}
     coffee = record("Alice hates coffee")
-    add(store, Put(coffee, vector=vector(coffee, 0, 1)))
+    add(store, NewRecord(coffee, vector=vector(coffee, 0, 1)))
     assert found(store, "coffee") == found(store, "", [0, 1]) == {coffee.id}
     assert found(store, "nothing of that sort") == set()
 
@@ -36,11 +36,11 @@ def test_the_same_folding_for_texts_and_queries(store: Store) -> None:
 def test_a_search_stays_with_its_owner(store: Store) -> None:
     """The same words and vectors of another owner are never found."""
     mine, theirs = record("secret plan"), record("secret plan", BOB)
-    add(store, Put(mine, vector=vector(mine, 1, 0)), Put(theirs, vector=vector(theirs, 1, 0)))
+    add(store, NewRecord(mine, vector=vector(mine, 1, 0)), NewRecord(theirs, vector=vector(theirs, 1, 0)))
     assert set(seek(store, "secret plan", [1, 0])) == {mine.id}
-    assert set(seek(store, "secret plan", [1, 0], reach=Reach(BOB, (BOB,)))) == {theirs.id}
-    assert set(seek(store, "secret plan", [1, 0], reach=Reach(ALICE, (ALICE, BOB), tree=True))) == {mine.id}
-    assert set(seek(store, "secret plan", [1, 0], reach=Reach(ALICE, (BOB,)))) == set()
+    assert set(seek(store, "secret plan", [1, 0], reach=ScopeReach(BOB, (BOB,)))) == {theirs.id}
+    assert set(seek(store, "secret plan", [1, 0], reach=ScopeReach(ALICE, (ALICE, BOB), tree=True))) == {mine.id}
+    assert set(seek(store, "secret plan", [1, 0], reach=ScopeReach(ALICE, (BOB,)))) == set()
 
 
 def test_scopes_and_kinds_narrow(store: Store) -> None:
@@ -50,8 +50,8 @@ def test_scopes_and_kinds_narrow(store: Store) -> None:
     add(store, one, two, three)
     assert found(store, "tea") == {one.id, two.id}
     assert found(store, "tea", kinds=(Kind.FACT,)) == {two.id}
-    assert found(store, "tea", reach=Reach(ALICE, project.chain())) == {one.id, two.id, three.id}
-    assert found(store, "tea", reach=Reach(ALICE, (project,))) == {three.id}
+    assert found(store, "tea", reach=ScopeReach(ALICE, project.chain())) == {one.id, two.id, three.id}
+    assert found(store, "tea", reach=ScopeReach(ALICE, (project,))) == {three.id}
 
 
 @pytest.mark.parametrize("status", ["candidate", "forgotten", "superseded", "archived"])
@@ -81,7 +81,7 @@ def test_a_status_that_changes_is_followed(store: Store) -> None:
 def test_models_are_kept_apart(store: Store) -> None:
     """A vector of another model is not compared; its record stays findable by its words."""
     one = record("tea")
-    add(store, Put(one, vector=vector(one, 1, 0, 0, model="wide")))
+    add(store, NewRecord(one, vector=vector(one, 1, 0, 0, model="wide")))
     assert found(store, "", [1, 0]) == set()
     assert found(store, "tea", [1, 0]) == {one.id}
     assert found(store, "", [1, 0, 0], model="wide") == {one.id}
@@ -92,7 +92,7 @@ def test_models_are_kept_apart(store: Store) -> None:
 def test_a_query_of_the_wrong_size_is_refused(store: Store) -> None:
     """A query vector that does not fit the model's is bad input, not a wrong answer."""
     one = record("tea")
-    add(store, Put(one, vector=vector(one, 1, 0)))
+    add(store, NewRecord(one, vector=vector(one, 1, 0)))
     with pytest.raises(InputError):
         seek(store, "tea", [1, 0, 0])
 
@@ -108,7 +108,7 @@ def test_a_search_of_nothing(store: Store) -> None:
 def test_vectors_are_read_back(store: Store) -> None:
     """Vectors come in the order of the ids, zeros for those without, and only the owner's."""
     one, two, three = record("one"), record("two"), record("three", BOB)
-    add(store, Put(one, vector=vector(one, 3, 4)), two, Put(three, vector=vector(three, 1, 0)))
+    add(store, NewRecord(one, vector=vector(one, 3, 4)), two, NewRecord(three, vector=vector(three, 1, 0)))
     read = store.vectors(ALICE, [two.id, one.id, three.id, "nobody"], "tiny")
     assert read.dtype == np.float32
     np.testing.assert_allclose(read, [[0, 0], [0.6, 0.8], [0, 0], [0, 0]])
@@ -121,7 +121,7 @@ def test_a_session_keeps_its_order(store: Store) -> None:
     said = [turn(f"{word} word", recorded_at=at(minutes=place)) for place, word in enumerate(("first", "second", "third"))]
     add(store, *said)
     change(store, said[0], text="first word, edited")
-    pool = store.seek(Seek(reach(), at(days=1), (("word", 1.0),)))
+    pool = store.seek(CandidateQuery(reach(), at(days=1), (("word", 1.0),)))
     assert [pool.ids[place] for place in np.argsort(pool.place)] == [one.id for one in said]
 
 
@@ -131,13 +131,13 @@ def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     store.close()
     calls = [
-        lambda: store.commit(Batch("x", "", START)),
+        lambda: store.commit(WriteBatch("x", "", START)),
         lambda: store.get(ALICE, ["x"]),
-        lambda: store.find(Query(reach())),
+        lambda: store.find(RecordQuery(reach())),
         lambda: store.purge(ALICE, ["x"], START),
         lambda: seek(store, "x"),
         lambda: store.counts(None),
-        lambda: store.claim(Claim("w", START)),
+        lambda: store.claim(JobClaim("w", START)),
         lambda: store.enqueue([], START) or store.retry([], START),
         lambda: store.load(ALICE, "s"),
         lambda: store.check(False),

@@ -10,7 +10,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, reach
 
 from engrams.errors import ConflictError
-from engrams.ports import Reach, SessionRow, Store
+from engrams.ports import ScopeReach, SessionRow, Store
 from engrams.types import Edge, EdgeType
 
 CONVERSATION = ALICE.within("conversation", "c1")
@@ -83,10 +83,10 @@ def test_sessions_of_a_reach(store: Store) -> None:
     store.save(row("a", last_active=at(minutes=1)))
     store.save(row("b", scope=CONVERSATION, last_active=at(minutes=2)))
     store.save(row("c", scope=BOB))
-    assert [one.id for one in store.sessions(Reach(ALICE, (ALICE,), tree=True))] == ["b", "a"]
+    assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True))] == ["b", "a"]
     assert [one.id for one in store.sessions(reach())] == ["a"]
-    assert [one.id for one in store.sessions(Reach(ALICE, (ALICE,), tree=True), limit=1)] == ["b"]
-    assert store.sessions(Reach(ALICE, (BOB,))) == ()
+    assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True), limit=1)] == ["b"]
+    assert store.sessions(ScopeReach(ALICE, (BOB,))) == ()
 
 
 def link(source: str, target: str, kind: EdgeType = EdgeType.RELATES_TO, owner: Any = ALICE, **given: Any) -> Edge:

@@ -8,7 +8,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, turn
 
 from engrams.errors import ConflictError
-from engrams.ports import Query, Reach, SessionRow, Store
+from engrams.ports import RecordQuery, ScopeReach, SessionRow, Store
 
 CONVERSATION = ALICE.within("conversation", "c1")
 
@@ -56,7 +56,7 @@ def test_a_session_is_saved_with_the_rest_or_not_at_all(store: Store) -> None:
     assert (stored(store).state, stored(store).token) == ("closing", 2)
     with pytest.raises(ConflictError):
         add(store, turn("lost"), sessions=(replace(row, state="closed"),))
-    assert store.find(Query(Reach(ALICE, (ALICE,)))).records == ()
+    assert store.find(RecordQuery(ScopeReach(ALICE, (ALICE,)))).records == ()
     with pytest.raises(ConflictError):
         add(store, sessions=(spoken("nobody", token=1),))
 

@@ -15,7 +15,7 @@ from engrams import MemoryEngine, Turn
 from engrams.prompts import load
 from engrams.settings import load as load_settings
 from engrams.tend.judge import parse_importance
-from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, Ticker, temp_engine
+from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, SettableClock, temp_engine
 from engrams.types import Record, Scope, Status, Tier
 
 ANN = ("user", "ann")
@@ -41,7 +41,7 @@ def fields(model: ScriptedModel, **more: Any) -> dict[str, Any]:
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """A small tier."""
     with temp_engine(
-        **fields(model, tiers__working_size=2, clock=Ticker(START), embedder=HashEmbedder(), jobs__backoff_seconds=0.0)
+        **fields(model, tiers__working_size=2, clock=SettableClock(START), embedder=HashEmbedder(), jobs__backoff_seconds=0.0)
     ) as made:
         yield made
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_leaves_half(engine: MemoryEngine, model: ScriptedMo
 def test_a_timeout_leaves_half(model: ScriptedModel) -> None:
     """Whoever waits too long is a failure like any other."""
     with temp_engine(
-        **fields(model, chat__timeout_seconds=0.1, jobs__max_attempts=1, clock=Ticker(START), embedder=HashEmbedder())
+        **fields(model, chat__timeout_seconds=0.1, jobs__max_attempts=1, clock=SettableClock(START), embedder=HashEmbedder())
     ) as engine:
         model.fail(ScriptedFault("hang", 0.15))
         id = say(engine, "The release is on Friday")
@@ -212,7 +212,7 @@ def test_what_was_said_is_data_in_the_prompt(engine: MemoryEngine, model: Script
 
 def test_without_a_model_nothing_is_asked_for() -> None:
     """No job; the importance stays at 0.5."""
-    with temp_engine(preset="cache", jobs__workers=0, clock=Ticker(START), tiers__working_size=1) as engine:
+    with temp_engine(preset="cache", jobs__workers=0, clock=SettableClock(START), tiers__working_size=1) as engine:
         ids = [say(engine, "The spare key is under the blue pot"), say(engine, "Felix the cat hates thunder")]
         assert not [name for name in engine.tiers.jobs() if name.startswith(("importance", "l1"))]
         assert [row(engine, id).importance for id in ids] == [0.5, 0.5]

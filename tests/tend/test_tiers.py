@@ -14,7 +14,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.settings import load
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Kind, Scope, Status, Tier
 
 ANN = ("user", "ann")
@@ -24,7 +24,7 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 def opened(**fields: Any) -> Any:
     """An engine on the preset with tiers."""
-    return temp_engine(**{"preset": "cache", "jobs__workers": 0, "clock": Ticker(START), "embedder": HashEmbedder()} | fields)
+    return temp_engine(**{"preset": "cache", "jobs__workers": 0, "clock": SettableClock(START), "embedder": HashEmbedder()} | fields)
 
 
 def tiers(engine: MemoryEngine) -> dict[Tier, int]:
@@ -83,7 +83,7 @@ def test_the_preset_has_the_numbers_of_the_document() -> None:
 @pytest.mark.covers("S0.43")
 def test_what_is_long_known_fades_more_slowly() -> None:
     """Ten days cost a recent memory exp(-10 / 7), and one of the long term exp(-10 / 30); at age 0 nothing."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with opened(tiers__working_size=1, clock=clock, tiers__recent_size=0) as engine:
         engine.observe(Turn("The spare key is under the blue pot"), scope=ANN)
         engine.tiers.consolidate(ANN)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engrams import MemoryEngine
-from engrams.ports import Query
+from engrams.ports import RecordQuery
 from engrams.read.request import visible_scopes
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Record, Scope, Status
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
@@ -18,10 +18,10 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 def everything(engine: MemoryEngine) -> tuple[Record, ...]:
     """All of Ann's memories, whatever became of them."""
-    return engine.store.find(Query(visible_scopes(Scope(ANN)), statuses=tuple(Status), order="oldest", limit=500)).records
+    return engine.store.find(RecordQuery(visible_scopes(Scope(ANN)), statuses=tuple(Status), order="oldest", limit=500)).records
 
 
-def lived(engine: MemoryEngine, clock: Ticker) -> None:
+def lived(engine: MemoryEngine, clock: SettableClock) -> None:
     """Some days: statements, one that replaces another, an edit, a tombstone."""
     note = engine.add("The spare key is under the blue pot", scope=ANN)
     engine.add("I live in Paris", scope=ANN)
@@ -35,7 +35,7 @@ def lived(engine: MemoryEngine, clock: Ticker) -> None:
 
 def test_a_round_trip_brings_the_history(tmp_path: Path) -> None:
     """An export read into an empty store gives equal records with equal histories and links, and twice is once."""
-    clock, file = Ticker(START), tmp_path / "all.jsonl"
+    clock, file = SettableClock(START), tmp_path / "all.jsonl"
     with temp_engine(jobs__workers=0, clock=clock) as engine, temp_engine(jobs__workers=0) as other:
         lived(engine, clock)
         engine.dump(file, scope=ANN)
@@ -55,7 +55,7 @@ def test_a_round_trip_brings_the_history(tmp_path: Path) -> None:
 
 def test_what_was_imported_goes_on(tmp_path: Path) -> None:
     """A change after the import continues the history, with the next version."""
-    clock, file = Ticker(START), tmp_path / "all.jsonl"
+    clock, file = SettableClock(START), tmp_path / "all.jsonl"
     with temp_engine(jobs__workers=0, clock=clock) as engine, temp_engine(jobs__workers=0, clock=clock) as other:
         lived(engine, clock)
         engine.dump(file, scope=ANN)
@@ -70,7 +70,7 @@ def test_what_was_imported_goes_on(tmp_path: Path) -> None:
 
 def test_a_purge_finds_what_an_imported_history_quotes(tmp_path: Path) -> None:
     """Purging a turn erases its words from the history that came along with an import too."""
-    clock, file = Ticker(START), tmp_path / "all.jsonl"
+    clock, file = SettableClock(START), tmp_path / "all.jsonl"
     with temp_engine(jobs__workers=0, clock=clock) as engine, temp_engine(jobs__workers=0, clock=clock) as other:
         first = engine.add("I live in Zanzibar", scope=ANN)
         clock.forward(days=1)

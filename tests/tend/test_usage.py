@@ -8,10 +8,10 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.errors import ClosedError, NotFoundError
-from engrams.ports import Query, RankRequest
+from engrams.ports import RankRequest, RecordQuery
 from engrams.read.request import visible_scopes
 from engrams.tend.usage import apply_event, make_pairs
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
@@ -28,7 +28,7 @@ def links(engine: MemoryEngine, type: EdgeType, *ids: str) -> tuple[Edge, ...]:
 @pytest.mark.covers("S0.46")
 def test_only_what_was_selected_counts_as_used() -> None:
     """Access count and time move for the hits of a search, once each, with no new version and no history."""
-    clock = Ticker(START)
+    clock = SettableClock(START)
     with temp_engine(jobs__workers=0, clock=clock) as engine:
         key, cat = engine.add(KEY, scope=ANN), engine.add(CAT, scope=ANN)
         before = engine.get(key.id, scope=ANN)
@@ -46,7 +46,7 @@ def test_only_what_was_selected_counts_as_used() -> None:
 @pytest.mark.covers("S0.48")
 def test_explaining_changes_nothing() -> None:
     """Neither does a read of the past, nor any read where counting is off."""
-    with temp_engine(jobs__workers=0, clock=Ticker(START), usage__gaps=True) as engine:
+    with temp_engine(jobs__workers=0, clock=SettableClock(START), usage__gaps=True) as engine:
         key = engine.add(KEY, scope=ANN)
         engine.explain("spare key", scope=ANN)
         engine.explain("Mongolian yak prices", scope=ANN)
@@ -161,7 +161,7 @@ def test_a_judge_moves_confidence_and_relates_what_it_lets_pass() -> None:
 @pytest.mark.covers("S3.31")
 def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
     """Once, without its secrets, and no search ever finds it; where there was nothing at all there is no gap."""
-    with temp_engine(jobs__workers=0, clock=Ticker(START), usage__gaps=True) as engine:
+    with temp_engine(jobs__workers=0, clock=SettableClock(START), usage__gaps=True) as engine:
         engine.search("Mongolian yak prices", scope=ANN)
         engine.drain()
         assert engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records == ()
@@ -170,7 +170,7 @@ def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
             assert engine.search("Mongolian yak prices", scope=ANN).abstain
         engine.search("zzz with sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", scope=ANN)
         engine.drain()
-        page = engine.store.find(Query(visible_scopes(OWNER), (Kind.GAP,), (Status.CANDIDATE,)))
+        page = engine.store.find(RecordQuery(visible_scopes(OWNER), (Kind.GAP,), (Status.CANDIDATE,)))
         assert {record.text for record in page.records} >= {"Mongolian yak prices"}
         assert len([record for record in page.records if "yak" in record.text]) == 1
         assert "abcdefghij" not in "".join(record.text for record in page.records)

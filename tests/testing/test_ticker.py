@@ -11,24 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engrams.errors import InputError
-from engrams.testing import HashEmbedder, Ticker
+from engrams.testing import HashEmbedder, SettableClock
 
 
 def test_a_clock_moves_only_when_told() -> None:
     """It stands still, goes forwards and backwards, and can be set; all times are UTC."""
-    clock = Ticker("2026-03-01T12:00")
+    clock = SettableClock("2026-03-01T12:00")
     assert clock() == clock() == datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert clock.forward(90) == clock() == datetime(2026, 3, 1, 12, 1, 30, tzinfo=UTC)
     assert clock.back(days=2, seconds=30) == datetime(2026, 2, 27, 12, 1, tzinfo=UTC)
     assert clock.set("2026-06-01T10:00+02:00") == clock() == datetime(2026, 6, 1, 8, tzinfo=UTC)
     assert clock().tzinfo is UTC
-    assert Ticker(datetime(2026, 1, 1))().tzinfo is UTC
-    assert Ticker()() == Ticker()()
+    assert SettableClock(datetime(2026, 1, 1))().tzinfo is UTC
+    assert SettableClock()() == SettableClock()()
 
 
 def test_a_clock_can_move_by_itself() -> None:
     """With a step no two looks see the same time, whatever the threads."""
-    clock = Ticker("2026-03-01", step=1)
+    clock = SettableClock("2026-03-01", step=1)
     with ThreadPoolExecutor(8) as pool:
         seen = set(pool.map(lambda _: clock(), range(400)))
     assert len(seen) == 400

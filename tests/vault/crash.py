@@ -21,7 +21,7 @@ from typing import Any
 import engrams
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Scope, Status
-from engrams.vault.state import VaultState
+from engrams.vault.syncstate import VaultState
 
 OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")

@@ -111,12 +111,12 @@ def test_forgetting_moves_the_file_and_restoring_moves_it_back(desk: Desk) -> No
 @pytest.mark.covers("S2.47", "S2.16")
 def test_what_is_over_a_limit_lies_with_the_deleted_and_can_be_brought_back(desk: Desk) -> None:
     """An evicted memory's file moves under deleted and nothing is destroyed; moved back by hand it is remembered again."""
-    from engrams.ports import Batch, Change
+    from engrams.ports import RecordChange, WriteBatch
 
     record = desk.add("I live in Berlin.", settle=False)
     fields = {"status": Status.ARCHIVED, "superseded_by": paths.EVICTED, "retired_at": desk.engine.now()}
-    change = Change(record.scope.owner, record.id, fields, "evict")
-    desk.engine.store.commit(Batch("engrams", "over the limit", desk.engine.now(), changes=(change,)))
+    change = RecordChange(record.scope.owner, record.id, fields, "evict")
+    desk.engine.store.commit(WriteBatch("engrams", "over the limit", desk.engine.now(), changes=(change,)))
     before = desk.file(record)
     desk.sync()
     after = desk.file(record)

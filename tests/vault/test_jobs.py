@@ -13,15 +13,15 @@ from tests.vault.conftest import ALICE, Desk
 
 from engrams import Turn
 from engrams.errors import ConflictError, ModelError, NotFoundError
-from engrams.ports import Answer, Ask, Query, Reach
-from engrams.testing import Ticker
+from engrams.ports import ChatAnswer, ChatRequest, RecordQuery, ScopeReach
+from engrams.testing import SettableClock
 from engrams.types import Kind, Record, Scope
-from engrams.vault import items
+from engrams.vault import memoryfile
 from engrams.vault import path as paths
 from engrams.vault.daily import NoteFlush
 from engrams.vault.dream import DREAM
 from engrams.vault.jobs import DAILY
-from engrams.vault.notes import estimate_tokens, split_pieces
+from engrams.vault.noteindex import estimate_tokens, split_pieces
 
 OWNER = Scope(ALICE)
 
@@ -34,21 +34,21 @@ class Model:
     def __init__(self, *answers: Any) -> None:
         self.answers, self.asked = list(answers), []
 
-    def ask(self, ask: Ask) -> Answer:
+    def ask(self, ask: ChatRequest) -> ChatAnswer:
         self.asked.append(ask)
         answer = self.answers.pop(0) if self.answers else "None"
         if isinstance(answer, Exception):
             raise answer
-        return Answer(answer if isinstance(answer, str) else json.dumps(answer), None if isinstance(answer, str) else answer)
+        return ChatAnswer(answer if isinstance(answer, str) else json.dumps(answer), None if isinstance(answer, str) else answer)
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-03-02T10:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-03-02T10:00")
 
 
 @pytest.fixture
-def make(desks: Callable[..., Desk], clock: Ticker) -> Callable[..., Desk]:
+def make(desks: Callable[..., Desk], clock: SettableClock) -> Callable[..., Desk]:
     def made(*answers: Any, **settings: Any) -> Desk:
         model = Model(*answers) if answers else None
         desk = desks(f"h{len(answers)}{len(settings)}", clock=clock, write__extract="off", **settings)
@@ -126,7 +126,7 @@ def test_owners_have_files_of_their_own(make: Callable[..., Desk]) -> None:
 
 
 @pytest.mark.covers("S1.39", "S1.40", "S1.41", "S1.46")
-def test_a_dream_by_rules(make: Callable[..., Desk], clock: Ticker) -> None:
+def test_a_dream_by_rules(make: Callable[..., Desk], clock: SettableClock) -> None:
     """Notes of the days looked back at go into MEMORY.md, said once; without notes, or with the same ones, nothing happens."""
     desk = make()
     dreams = desk.vault.days.dreams
@@ -176,12 +176,12 @@ def test_a_dream_by_model(make: Callable[..., Desk]) -> None:
     assert desk.vault.days.dreams.dream(OWNER) is True
     assert memory.read_bytes() == before and "Only a diary." in (desk.root / paths.diary_path(OWNER, date(2026, 3, 2))).read_text()
     assert desk.vault.days.dreams.dream(OWNER, force=True)
-    found = items.parse(memory.read_text())
+    found = memoryfile.parse(memory.read_text())
     assert len(found) == 50 and any(item.is_correction and "Anna" in item.text for item in found)
 
 
 @pytest.mark.covers("S1.43")
-def test_a_dream_whose_model_fails_is_tried_again(make: Callable[..., Desk], clock: Ticker) -> None:
+def test_a_dream_whose_model_fails_is_tried_again(make: Callable[..., Desk], clock: SettableClock) -> None:
     """Three tries a minute apart; the notes count as dreamed of only after one succeeded."""
     down = ModelError("busy", retryable=True)
     desk = make(down, down, {"items": [{"topic": "Work", "text": "Works at Acme."}], "diary": "d"})
@@ -199,7 +199,7 @@ def test_a_dream_whose_model_fails_is_tried_again(make: Callable[..., Desk], clo
 
 
 @pytest.mark.covers("S1.44", "S1.45")
-def test_dreams_come_by_clock_number_and_size(make: Callable[..., Desk], clock: Ticker) -> None:
+def test_dreams_come_by_clock_number_and_size(make: Callable[..., Desk], clock: SettableClock) -> None:
     """A change plans the next dream for 23:55; so many notes, or so large ones, bring it at once; empty times never."""
     desk = make()
     desk.add("I like tea.", settle=False)
@@ -331,5 +331,5 @@ def test_a_job_writes_what_it_is_told_to(make: Callable[..., Desk]) -> None:
     held = "".join(path.read_text() for path in desk.root.rglob("*.md"))
     assert "secret garden" not in held
     assert not [hit for hit in desk.engine.search("secret garden", scope=ALICE).hits if "secret garden" in hit.record.text]
-    page = desk.engine.store.find(Query(Reach(OWNER, (OWNER,), tree=True), statuses=(), text="secret garden"))
+    page = desk.engine.store.find(RecordQuery(ScopeReach(OWNER, (OWNER,), tree=True), statuses=(), text="secret garden"))
     assert page.records == ()

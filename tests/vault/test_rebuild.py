@@ -11,7 +11,7 @@ from tests.vault.conftest import ALICE, Desk, converged
 from engrams.build import reindex
 from engrams.errors import StoreError
 from engrams.types import Edge, EdgeType, Scope, Status, Turn
-from engrams.vault.parts import MARK
+from engrams.vault.dependencies import MARK
 
 
 def lived(desk: Desk) -> None:
@@ -25,11 +25,11 @@ def lived(desk: Desk) -> None:
     desk.engine.forget(gone.id, scope=ALICE, reason="sold")
     deep = desk.add("The project ships in June.", scope=(*ALICE, "project", "apollo"))
     desk.edit(deep, "June", "July")
-    from engrams.ports import Batch
+    from engrams.ports import WriteBatch
 
     owner = Scope(ALICE)
     edges = (Edge(owner, tea.id, deep.id, EdgeType.RELATES_TO, 0.25, 3), Edge(owner, deep.id, tea.id, EdgeType.CONTRADICTS))
-    desk.engine.store.commit(Batch("test", "linked", desk.engine.now(), edges=edges))
+    desk.engine.store.commit(WriteBatch("test", "linked", desk.engine.now(), edges=edges))
     desk.sync()
 
 

@@ -15,7 +15,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import NotFoundError, RefusedError
 from engrams.settings import presets
-from engrams.testing import HashEmbedder, Ticker
+from engrams.testing import HashEmbedder, SettableClock
 from engrams.types import EdgeType, Kind, Status
 from engrams.vault.skills import _LARGEST
 
@@ -41,7 +41,7 @@ def opened(home: Path, folder: Path) -> Iterator[Callable[..., MemoryEngine]]:
     engines: list[MemoryEngine] = []
 
     def open_engine(**settings: Any) -> MemoryEngine:
-        given = {"home": str(home), "skills__folder": str(folder), "jobs__workers": 0, "clock": Ticker(START), **settings}
+        given = {"home": str(home), "skills__folder": str(folder), "jobs__workers": 0, "clock": SettableClock(START), **settings}
         engines.append(engrams.open(**given))
         return engines[-1]
 

@@ -7,20 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engrams.ports import Batch, Chat, Embedder, Query, Reach
+from engrams.ports import Chat, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
-from engrams.write import flow
-from engrams.write.deps import WriteDeps
+from engrams.write import pipeline
+from engrams.write.dependencies import WriteDeps
 from engrams.write.record import JournalResult, journal_turns
 
 ALICE = Scope.of(("user", "alice"))
 
 
-def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> flow.DigestResult:
+def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> pipeline.DigestResult:
     """Learn from journaled records: one batch to commit."""
-    return flow.reconcile_extraction(flow.extract_candidates(records, deps, echoes=echoes), deps)
+    return pipeline.reconcile_extraction(pipeline.extract_candidates(records, deps, echoes=echoes), deps)
 
 
 class Talk:
@@ -32,7 +32,7 @@ class Talk:
         self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
         self.chat: Chat | None = None
         self.embedder: Embedder | None = None
-        self.last: flow.DigestResult | None = None
+        self.last: pipeline.DigestResult | None = None
         self.journaled: JournalResult | None = None
 
     @property
@@ -43,10 +43,10 @@ class Talk:
         """Journal only."""
         some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
         self.journaled = journal_turns(some, scope, self.deps, kind=kind, channel=channel)
-        self.store.commit(Batch("test", "said", self.now, puts=self.journaled.puts))
+        self.store.commit(WriteBatch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
-    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> flow.DigestResult:
+    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> pipeline.DigestResult:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
         self.last = digest_records(journaled.records, self.deps)
@@ -56,8 +56,10 @@ class Talk:
 
     def facts(self, *statuses: Status, scope: Scope = ALICE) -> list[Record]:
         """The statements with one of these statuses (none: active), oldest first."""
-        reach = Reach(scope.owner, (scope,), tree=True)
-        return list(self.store.find(Query(reach, flow.STATEMENTS, statuses or (Status.ACTIVE,), order="oldest", limit=500)).records)
+        reach = ScopeReach(scope.owner, (scope,), tree=True)
+        return list(
+            self.store.find(RecordQuery(reach, pipeline.STATEMENTS, statuses or (Status.ACTIVE,), order="oldest", limit=500)).records
+        )
 
     def texts(self, *statuses: Status) -> list[str]:
         return [record.text for record in self.facts(*statuses)]

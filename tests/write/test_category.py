@@ -11,7 +11,7 @@ import pytest
 from engrams import MemoryEngine
 from engrams.read.profile import fits_profile
 from engrams.settings import load
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Kind, Record, Scope, Turn
 from engrams.write.candidate import normalize_category
 
@@ -30,7 +30,7 @@ def model() -> Iterator[ScriptedModel]:
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
     """An engine that learns with it, at once."""
     with temp_engine(
-        clock=Ticker(START),
+        clock=SettableClock(START),
         jobs__workers=0,
         chat__provider="openai",
         chat__model="m",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engrams.models.embed.factory import choose_embedder
-from engrams.ports import AsOf, Query, Reach
+from engrams.ports import AsOf, RecordQuery, ScopeReach
 from engrams.settings import EmbedSettings
 from engrams.types import EdgeType, Kind, Scope, Status, Turn
 
@@ -36,10 +36,10 @@ def test_as_of_sees_what_was_true(talk: Talk) -> None:
     talk.say("I live in Paris")
     between = talk.now - timedelta(days=1)
     talk.say("I moved to Berlin")
-    reach = Reach(ALICE, (ALICE,), tree=True)
+    reach = ScopeReach(ALICE, (ALICE,), tree=True)
 
     def home(moment: datetime) -> list[str]:
-        query = Query(reach, (Kind.FACT,), (Status.ACTIVE, Status.SUPERSEDED), AsOf(moment, moment), predicates=("lives_in",))
+        query = RecordQuery(reach, (Kind.FACT,), (Status.ACTIVE, Status.SUPERSEDED), AsOf(moment, moment), predicates=("lives_in",))
         return [record.object for record in talk.store.find(query).records]
 
     assert home(between) == ["Paris"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Kind
 
 ANN = ("user", "ann")
@@ -13,7 +13,7 @@ SAID = "2024-03-10T12:00"
 
 def derive(text: str) -> list[tuple[str, Kind]]:
     """Statements that a message's receipt names."""
-    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         return [(made.text, made.kind) for made in engine.add(text, scope=ANN).derived]
 
 
@@ -90,7 +90,7 @@ def test_what_is_doubtful_is_not_derived(said: str) -> None:
 
 def test_a_move_leaves_the_job_alone() -> None:
     """A change closes its own fact only: after a move the home is new and the job, told in the same sentence, still holds."""
-    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("I live in Paris and work as a nurse", scope=ANN)
         engine.add("I moved to Berlin", scope=ANN)
         held = {record.predicate: record.object for record in engine.list(scope=ANN, limit=20).records if record.kind is Kind.FACT}
@@ -99,14 +99,14 @@ def test_a_move_leaves_the_job_alone() -> None:
 
 def test_an_age_to_come_is_no_age() -> None:
     """A birthday next week is told with its week and does not make the child older today."""
-    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("My son Leo turns 7 next week", scope=ANN)
         assert "age" not in {record.predicate for record in engine.list(scope=ANN, limit=20).records}
 
 
 def test_a_quotation_closes_nothing() -> None:
     """What somebody else is quoted with leaves the user's own preference as it is."""
-    with temp_engine(jobs__workers=0, embed__provider="null", clock=Ticker(SAID)) as engine:
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("My favourite colour is green", scope=ANN)
         engine.add("She said to me: 'my favourite colour is orange'", scope=ANN)
         held = [record.object for record in engine.list(scope=ANN, limit=20).records if record.predicate == "favorite_color"]

@@ -13,9 +13,9 @@ from engrams.encryption.access import require_own_file as require_own_file
 from engrams.encryption.access import share_home as share_home
 from engrams.encryption.access import unlock_home as unlock_home
 from engrams.encryption.access import write_backup_header as write_backup_header
-from engrams.encryption.handle import HomeDatabase as HomeDatabase
-from engrams.encryption.handle import close_replaced as close_replaced
-from engrams.encryption.handle import identify as identify
+from engrams.encryption.database import HomeDatabase as HomeDatabase
+from engrams.encryption.database import close_replaced as close_replaced
+from engrams.encryption.database import identify as identify
 from engrams.encryption.header import HEADER as HEADER
 from engrams.encryption.pages import RESERVED as RESERVED
 from engrams.encryption.pages import decrypt_any as decrypt_any

@@ -12,33 +12,33 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from engrams.errors import EngramsError, InputError
-from engrams.formats import chatgpt, claude, lines, locomo, markdown, mcp, mem0, own, table, turns
+from engrams.formats import chatgpt, claude, csvtable, exchange, locomo, markdown, mcp, mem0, messages, plaintext
+from engrams.formats.decode import STDIN as STDIN
+from engrams.formats.decode import Origin, TextFeed, iter_bytes, open_text
 from engrams.formats.detect import FORMATS as FORMATS
 from engrams.formats.detect import Format as Format
 from engrams.formats.detect import recognise_format
-from engrams.formats.items import ExportedEdge as ExportedEdge
-from engrams.formats.items import ImportItem as ImportItem
-from engrams.formats.items import ParsedTurn as ParsedTurn
-from engrams.formats.items import RestoredRecord as RestoredRecord
-from engrams.formats.items import UnreadablePiece as UnreadablePiece
-from engrams.formats.lines import parse_memories as parse_memories
-from engrams.formats.parts import ImportPart as ImportPart
-from engrams.formats.parts import open_parts as open_parts
-from engrams.formats.source import STDIN as STDIN
-from engrams.formats.source import Origin, TextFeed, iter_bytes, open_text
-from engrams.formats.stream import read_elements
+from engrams.formats.files import ImportPart as ImportPart
+from engrams.formats.files import open_parts as open_parts
+from engrams.formats.jsonstream import read_elements
+from engrams.formats.parsed import ExportedEdge as ExportedEdge
+from engrams.formats.parsed import ImportItem as ImportItem
+from engrams.formats.parsed import ParsedTurn as ParsedTurn
+from engrams.formats.parsed import RestoredRecord as RestoredRecord
+from engrams.formats.parsed import UnreadablePiece as UnreadablePiece
+from engrams.formats.plaintext import parse_memories as parse_memories
 from engrams.types import NO_META, Meta, Record
 
 _ReadFunction: TypeAlias = Callable[[TextFeed], Iterator[ImportItem | UnreadablePiece]]
 
 _READERS: dict[str, _ReadFunction] = {
-    "engrams": lambda feed: own.read(feed.lines()),
-    "turns": lambda feed: turns.read_lines(feed.lines()),
-    "json": lambda feed: turns.read_values(read_elements(feed.pieces(), "memories")),
-    "lines": lambda feed: lines.read(feed.lines()),
+    "engrams": lambda feed: exchange.read(feed.lines()),
+    "turns": lambda feed: messages.read_lines(feed.lines()),
+    "json": lambda feed: messages.read_values(read_elements(feed.pieces(), "memories")),
+    "lines": lambda feed: plaintext.read(feed.lines()),
     "chatgpt": lambda feed: chatgpt.read(read_elements(feed.pieces())),
     "claude": lambda feed: claude.read(read_elements(feed.pieces())),
-    "csv": lambda feed: table.read(feed.lines()),
+    "csv": lambda feed: csvtable.read(feed.lines()),
     "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
     "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
     "mcp": lambda feed: mcp.read_lines(feed.lines()) if _is_by_line(feed.head) else mcp.read(read_elements(feed.pieces())),
@@ -120,7 +120,7 @@ def _write_lines(target: Path, items: Iterable[RestoredRecord | ExportedEdge | R
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            for line in own.to_lines(items, header):
+            for line in exchange.to_lines(items, header):
                 records += line.startswith('{"record":')
                 file.write(line)
             file.flush()

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from engrams.formats.stream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedError, parse
 
 Format: TypeAlias = Literal["engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engrams.formats.fields import clean_label, derive_id
-from engrams.formats.items import ParsedTurn, UnreadablePiece
-from engrams.formats.stream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedError, parse
+from engrams.formats.parsed import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
 

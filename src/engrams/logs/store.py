@@ -23,7 +23,7 @@ from engrams.clock import micros, utc
 from engrams.errors import EncryptionError, InputError, StoreError
 from engrams.ports import Clock
 from engrams.settings import Settings
-from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, LogWriteOutcome, SessionMedium, Source
+from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -310,7 +310,7 @@ class FeedbackRecord(LogRecord):
     """Record of one opinion on a session."""
 
     label: FeedbackLabel
-    source: Source
+    source: FeedbackSource
     modality: SessionMedium
 
 
@@ -318,14 +318,14 @@ class FeedbackLog(LogStore[FeedbackRecord]):
     """Keeps feedback for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("feedback", home, clock, days, FeedbackRecord, label=FeedbackLabel, source=Source, modality=SessionMedium)
+        super().__init__("feedback", home, clock, days, FeedbackRecord, label=FeedbackLabel, source=FeedbackSource, modality=SessionMedium)
 
     def add(
         self,
         session: str,
         label: str | None,
         *,
-        source: str = Source.API,
+        source: str = FeedbackSource.API,
         modality: str = SessionMedium.TEXT,
         owner: str = "",
         id: str = "",

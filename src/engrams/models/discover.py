@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from engrams.errors import EngramsError, ModelError
-from engrams.models.http import HttpClient, parse_address
+from engrams.models.httpclient import HttpClient, parse_address
 from engrams.ports import ModelServer
 
 _EMBEDDERS = ("embed", "bge-", "minilm", "rerank", "whisper", "tts-")

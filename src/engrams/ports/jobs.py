@@ -51,7 +51,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class JobClaim:
     """Claim of one due job.
     ``kinds`` empty: any; highest priority first, then earliest. Expired leases count.
 
@@ -65,7 +65,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class JobFailure:
     """A job that failed: run again at ``retry_at``, or dead (None).
     ``counts``: it is one of its attempts; else it was only put off."""
 
@@ -76,13 +76,13 @@ class Failure:
     counts: bool = True
 
 
-class Jobs(Protocol):
+class JobQueue(Protocol):
     """Durable named work with leases.
-    Enqueuing and finishing in a write's transaction go through ``Batch``."""
+    Enqueuing and finishing in a write's transaction go through ``WriteBatch``."""
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]: ...
 
-    def claim(self, claim: Claim) -> Job | None: ...
+    def claim(self, claim: JobClaim) -> Job | None: ...
 
     def renew(self, lease: str, until: datetime) -> bool: ...
 
@@ -95,7 +95,7 @@ class Jobs(Protocol):
         """False: the lease was lost; another worker has the job."""
         ...
 
-    def fail(self, failure: Failure) -> bool: ...
+    def fail(self, failure: JobFailure) -> bool: ...
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]: ...
 
@@ -120,7 +120,7 @@ class Jobs(Protocol):
         ...
 
 
-class Ledger(Protocol):
+class UsageLedger(Protocol):
     """Model use by day, shared by every process on the store."""
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from engrams.ports.records import Page
-from engrams.types import Found, Kind, Receipt, Record, Scope
+from engrams.ports.records import RecordPage
+from engrams.types import Kind, Receipt, Record, Scope, SearchResult
 
 
 class MemoryReader(Protocol):
@@ -15,7 +15,7 @@ class MemoryReader(Protocol):
 
     def get_editable(self, id: str, scope: Scope) -> Record: ...
 
-    def list(self, *, scope: Scope, **fields: Any) -> Page: ...
+    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
 
 
 class MemoryApi(Protocol):
@@ -27,8 +27,8 @@ class MemoryApi(Protocol):
 
     def get(self, id: str, *, scope: Scope) -> Record: ...
 
-    def list(self, *, scope: Scope, **fields: Any) -> Page: ...
+    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
 
-    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> Found: ...
+    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> SearchResult: ...
 
     def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...

@@ -66,19 +66,19 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     role: str
     content: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ChatRequest:
     """One question to a chat model.
     ``schema``: a JSON schema its answer must satisfy (None: free text). ``timeout``: seconds for all of it, retries and corrections
     included (None: the model's own time-out for each answer). ``key``: a name for the question, by which its answer is kept (empty: its
     messages). ``about``: ids of the memories that it shows."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     purpose: str
     schema: Mapping[str, Json] | None = None
     max_tokens: int = 1024
@@ -89,7 +89,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChatAnswer:
     """Answer of a model.
     ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired. ``cut``:
     only its complete beginning is here."""
@@ -110,7 +110,7 @@ class Chat(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, ask: Ask) -> Answer: ...
+    def ask(self, ask: ChatRequest) -> ChatAnswer: ...
 
 
 @dataclass(frozen=True, slots=True)

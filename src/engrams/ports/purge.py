@@ -24,7 +24,7 @@ class PurgePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class PurgeReport:
     """Report of a purge, place by place.
     ``removed``: what it erased. ``remaining``: what a second look still found. ``places``: where it looked, and what can be done."""
 

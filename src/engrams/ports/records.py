@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from engrams.ports.purge import Erased
+from engrams.ports.purge import PurgeReport
 from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Topic, Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class NewRecord:
     """A new record.
     ``dedup``: where an active record of this scope and kind has the same content hash, bump that one (strength + 1) instead. A
     non-empty ``external_id`` that the scope holds already always stores nothing. ``history``: what happened to it elsewhere, oldest
@@ -25,7 +25,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """New values for some fields of one record.
     ``expect``: the version it must still have (None: any)."""
 
@@ -37,7 +37,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class JobLease:
     """Claim of a worker on one job. ``token``: unique."""
 
     worker: str
@@ -60,7 +60,7 @@ class JobSpec:
     priority: int = 0
     debounce: bool = False
     attempts: int = 5
-    lease: Lease | None = None
+    lease: JobLease | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StateRow:
+class OwnerStateRow:
     """State of one owner under a name, in its component's own JSON.
     ``token``: grows with each save; 0: not stored yet."""
 
@@ -100,7 +100,7 @@ class OutboxEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WriteBatch:
     """Everything one write does, in ONE transaction: all of it or none.
     ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do.
 
@@ -112,8 +112,8 @@ class Batch:
     actor: str
     reason: str
     at: datetime
-    puts: tuple[Put, ...] = ()
-    changes: tuple[Change, ...] = ()
+    puts: tuple[NewRecord, ...] = ()
+    changes: tuple[RecordChange, ...] = ()
     vectors: tuple[tuple[Scope, Vector], ...] = ()
     edges: tuple[Edge, ...] = ()
     unlink: tuple[Edge, ...] = ()
@@ -123,11 +123,11 @@ class Batch:
     progress: tuple[tuple[str, Meta], ...] = ()
     outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
     sessions: tuple[SessionRow, ...] = ()
-    states: tuple[StateRow, ...] = ()
+    states: tuple[OwnerStateRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitResult:
     """Result of a batch.
     ``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for each job of
     the batch; empty: it was not made."""
@@ -164,7 +164,7 @@ class AsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ScopeReach:
     """Scopes of one owner that a read sees.
     Exactly ``scopes``, or with ``tree`` also everything below them."""
 
@@ -174,7 +174,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RecordQuery:
     """A listing.
     ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
 
@@ -183,7 +183,7 @@ class Query:
     ``predicates``: any of these. ``about``: names, folded; the subject holds one of them or is a part of it, as "ada" is of "ada lovelace";
     one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins."""
 
-    reach: Reach
+    reach: ScopeReach
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
     as_of: AsOf | None = None
@@ -203,7 +203,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordPage:
     records: tuple[Record, ...]
     next: str = ""
 
@@ -220,10 +220,10 @@ class FactSlot:
     version: int
 
 
-class Records(Protocol):
+class RecordStore(Protocol):
     """The durable records, their history and their vectors."""
 
-    def commit(self, batch: Batch) -> Committed:
+    def commit(self, batch: WriteBatch) -> CommitResult:
         """Durable when it returns.
         ConflictError: a version changed. NotFoundError: a change names no record."""
         ...
@@ -232,9 +232,9 @@ class Records(Protocol):
         """Existing records, in the order of ``ids``."""
         ...
 
-    def find(self, query: Query) -> Page: ...
+    def find(self, query: RecordQuery) -> RecordPage: ...
 
-    def slots(self, query: Query) -> tuple[FactSlot, ...]:
+    def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         """``find`` where only the slots matter."""
         ...
 
@@ -246,12 +246,14 @@ class Records(Protocol):
         """The scopes that hold records; all owners' with None (administration only)."""
         ...
 
-    def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
+    def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         """Count records.
         By ``status``, ``kind``, ``layer``, ``tier``; active ones by tier, ``active``, and by layer, ``layers``; vectors by ``model``."""
         ...
 
-    def purge(self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: Batch | None = None, words: Sequence[str] = ()) -> Erased:
+    def purge(
+        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+    ) -> PurgeReport:
         """Erase records and keep empty tombstones.
         Text, vectors, index rows, edges, history and derived jobs go.
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
-from engrams.ports.records import AsOf, Reach, Where
+from engrams.ports.records import AsOf, ScopeReach, Where
 from engrams.text.terms import NO_FORMS, TermForms
 from engrams.types import Edge, EdgeType, Kind, Scope, Topic
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Seek:
+class CandidateQuery:
     """A search for candidates.
     ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
 
     ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
     superseded and archived ones (a read with ``as_of`` always may see them)."""
 
-    reach: Reach
+    reach: ScopeReach
     now: datetime
     terms: tuple[tuple[str, float], ...] = ()
     vector: Floats | None = None
@@ -51,7 +51,7 @@ def is_skill(id: str) -> bool:
     return id.startswith(SKILL)
 
 
-class Ids(Sequence[str]):
+class IndexedIds(Sequence[str]):
     """Ids that know their places.
     The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came
     later."""
@@ -85,19 +85,19 @@ class Ids(Sequence[str]):
             self._places = {name: place for place, name in enumerate(self)}
         return self._places
 
-    def grown(self, more: Sequence[str]) -> Ids:
+    def grown(self, more: Sequence[str]) -> IndexedIds:
         """Append ids in place, sharing storage.
         Only the latest of a line may grow."""
         if self._places is not None:
             self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
         self._names += more
-        made = Ids(self._names)
+        made = IndexedIds(self._names)
         made._places = self._places
         return made
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class CandidatePool:
     """Candidates as columns of one length, in no order.
     Scores are absolute and 0 where a source saw nothing.
 
@@ -107,7 +107,7 @@ class Pool:
     ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said). ``aging``: which ones
     are long known, and fade more slowly (None: none). ``kinds``: no record of the owner is of another kind (None: unknown)."""
 
-    ids: Ids
+    ids: IndexedIds
     cos: Floats
     cosctx: Floats
     cosnext: Floats
@@ -134,24 +134,24 @@ class Pool:
 class Search(Protocol):
     """Candidates for a query, with the raw score of each source."""
 
-    def seek(self, seek: Seek) -> Pool: ...
+    def seek(self, seek: CandidateQuery) -> CandidatePool: ...
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
         ...
 
-    def speakers(self, reach: Reach) -> Mapping[str, int]:
+    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         """Speakers in reach, with counts of their records."""
         ...
 
 
-class Graph(Protocol):
+class LinkStore(Protocol):
     """Links between nodes."""
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         """Edges at either end of any of ``nodes``."""
         ...
 
-    def topics(self, reach: Reach) -> tuple[Topic, ...]:
+    def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         """Topics and concepts of the scopes in reach, by id."""
         ...

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from engrams.ports.search import Pool, Seek
+from engrams.ports.search import CandidatePool, CandidateQuery
 from engrams.types import Json, Record
 
 
-class Skills(Protocol):
+class SkillRecords(Protocol):
     """Skills as records made on demand.
     Every owner's reads see the same ones."""
 
-    def seek(self, seek: Seek) -> Pool:
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
         """Find candidates among skills, scored as memories are.
         Whose memory ``seek`` reaches plays no part."""
         ...

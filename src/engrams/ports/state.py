@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from engrams.ports.records import Reach, SessionRow, StateRow
+from engrams.ports.records import OwnerStateRow, ScopeReach, SessionRow
 from engrams.types import Scope
 
 LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION = (
@@ -27,7 +27,7 @@ class Sessions(Protocol):
         """Active or closing ones last active before (or at) that time."""
         ...
 
-    def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
+    def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
         """Latest first."""
         ...
 
@@ -35,11 +35,11 @@ class Sessions(Protocol):
 class OwnerState(Protocol):
     """Small states of owners, changed by compare and swap."""
 
-    def load_state(self, owner: Scope, name: str) -> StateRow:
+    def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
         """The stored state, or an empty one with token 0."""
         ...
 
-    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
+    def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
         """Store it with the next token.
         ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
         ...

@@ -31,7 +31,7 @@ class NoteFlush:
     day: date | None = None
 
 
-class Notes(Protocol):
+class DailyNoteWriter(Protocol):
     """Daily notes."""
 
     def flush(self, asked: NoteFlush) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrams.read.score import age_days
+from engrams.read.fusion import age_days
 from engrams.types import Kind, Record, Status
 
 LIFE: Mapping[Kind, float] = {Kind.CORRECTION: 365.0, Kind.PREFERENCE: 90.0, Kind.FACT: 30.0, Kind.PROCEDURE: 60.0}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
 from engrams.read.budget import take_fitting
-from engrams.read.flow import cut_query, search
 from engrams.read.neighbours import drop_shown, with_neighbours
+from engrams.read.pipeline import cut_query, search
 from engrams.read.profile import select_profile
 from engrams.read.render import (
     conversation_frame,
@@ -21,9 +21,9 @@ from engrams.read.render import (
     triple_lines,
 )
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.read.rules import find_latest
+from engrams.read.triggerrules import find_latest
 from engrams.text.terms import terms
-from engrams.types import Context, Found, Hit, Record
+from engrams.types import Context, Hit, Record, SearchResult
 
 ANSWER_CHARACTERS = 500
 """Characters of an assistant's answer in a context: its sentences that bear on the question."""
@@ -66,7 +66,7 @@ def _assemble(
     prefix: str,
     profile: Sequence[Record],
     kept: Sequence[Hit],
-    found: Found,
+    found: SearchResult,
     request: ReadRequest,
     budget: ContextBudget,
     latest: Sequence[Record],

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import CALIBRATION, EmbedderCard, OwnerState, Pool
+from engrams.ports import CALIBRATION, CandidatePool, EmbedderCard, OwnerState
+from engrams.read.fusion import fill_column
 from engrams.read.query import PreparedQuery
-from engrams.read.score import fill_column
 from engrams.text.terms import terms
 from engrams.types import Scope
 
@@ -28,7 +28,7 @@ _ANSWERING = 0.25
 """Nearness of a fact with the asked predicate about the asked person."""
 
 
-def measure_nearness(pool: Pool, passes: Flags, prepared: PreparedQuery) -> float:
+def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery) -> float:
     """Nearness of the nearest memory, 0..1.
 
     The mean of its cosine and of its BM25 as a share of the most that the query could score. One memory must have both: words in one and

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from engrams.ports import Query
+from engrams.ports import RecordQuery
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 from engrams.types import Hit, Kind, Record
@@ -55,7 +55,7 @@ def _missing_side(record: Record) -> Literal["newest", "oldest"] | None:
 
 
 def _find_beside(record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps) -> Record | None:
-    asked = Query(request.reach, (Kind.TURN,), as_of=request.as_of, session=record.session, order=order, after=record.id, limit=1)
+    asked = RecordQuery(request.reach, (Kind.TURN,), as_of=request.as_of, session=record.session, order=order, after=record.id, limit=1)
     found = deps.records.find(asked).records
     if not found or found[0].id in request.already_shown or found[0].scope != record.scope:
         return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from engrams.ports import Query, TokenCounter
+from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.budget import MISSES, take_fitting
 from engrams.read.render import frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.read.rules import out_of_season
+from engrams.read.triggerrules import out_of_season
 from engrams.settings import ReadSettings
 from engrams.types import Kind, Record, Status
 
@@ -70,9 +70,9 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
     return _fit_statements(_filter_standing(every, section), tokens, section, counter)
 
 
-def _profile_query(request: ReadRequest, most: int) -> Query:
+def _profile_query(request: ReadRequest, most: int) -> RecordQuery:
     kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
-    return Query(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
+    return RecordQuery(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
 
 
 def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
-from engrams.ports import Embedder, FactSlot, Query, Reach, Records, Seek
+from engrams.ports import CandidateQuery, Embedder, FactSlot, RecordQuery, RecordStore, ScopeReach
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.normalize import fold
@@ -71,7 +71,7 @@ def asked_predicates(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) -> Mapping[str, float]:
+def find_answering(query: str, cues: QueryCues, reach: ScopeReach, records: RecordStore) -> Mapping[str, float]:
     """Find current statements with an asked predicate: id -> subject fit.
 
     The fit is 1, or 0.5 where the query names nobody."""
@@ -79,7 +79,7 @@ def find_answering(query: str, cues: QueryCues, reach: Reach, records: Records) 
     if not predicates:
         return {}
     people = tuple(name for name in map(fold, (*cues.asked_about, *cues.other_names)) if name)
-    found = records.slots(Query(reach, _KINDS, predicates=predicates, about=people, limit=_MAX_SLOTS))
+    found = records.slots(RecordQuery(reach, _KINDS, predicates=predicates, about=people, limit=_MAX_SLOTS))
     subjects = {subject: fold(subject) for subject in {slot.subject for slot in found}}
     return {slot.id: fit for slot in found if (fit := _subject_fit(slot, subjects[slot.subject], people, cues.role))}
 
@@ -100,7 +100,7 @@ class PreparedQuery:
     """Query ready for the sources."""
 
     cues: QueryCues
-    seek: Seek
+    seek: CandidateQuery
     answering: Mapping[str, float]
     embed_error: str = ""
     """Error of the embedder; empty: none."""
@@ -112,7 +112,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     understood = parse_query(request.text, request.now, speakers)
     forms = find_forms(understood.lexical_text, request.text)
     vector, trouble = _embed_query(understood.dense_text, deps.embedder)
-    seek = Seek(
+    seek = CandidateQuery(
         reach=request.reach,
         now=request.now,
         terms=tuple((term, _COMMON if term in forms.common else 1.0) for term in dict.fromkeys(terms(understood.lexical_text))),

@@ -8,9 +8,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.clock import utc
-from engrams.ports import AsOf, Embedder, Graph, OwnerState, Reach, Records, Reranker, Search, Skills, TokenCounter, Where
-from engrams.read.cache import ProfileCache
+from engrams.ports import (
+    AsOf,
+    Embedder,
+    LinkStore,
+    OwnerState,
+    RecordStore,
+    Reranker,
+    ScopeReach,
+    Search,
+    SkillRecords,
+    TokenCounter,
+    Where,
+)
 from engrams.read.filters import to_moment
+from engrams.read.profilecache import ProfileCache
 from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
 
@@ -45,7 +57,7 @@ class ReadRequest:
     catch_up: bool = False
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> ScopeReach:
         """Scopes that the request can see."""
         return visible_scopes(self.scope)
 
@@ -54,9 +66,9 @@ class ReadRequest:
 class ReadDeps:
     """Stores, models and settings of the read flow."""
 
-    records: Records
+    records: RecordStore
     search: Search
-    graph: Graph
+    graph: LinkStore
     embedder: Embedder
     counter: TokenCounter
     settings: ReadSettings
@@ -65,16 +77,16 @@ class ReadDeps:
     reranker: Reranker | None = None
     find_hot: FindHot | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
-    skills: Skills | None = None
+    skills: SkillRecords | None = None
     query_chars: int = 20_000
     states: OwnerState | None = None
 
 
-def visible_scopes(scope: Scope) -> Reach:
+def visible_scopes(scope: Scope) -> ScopeReach:
     """Scopes that a read sees: an owner's tree, else the scope's chain."""
     if scope.is_owner:
-        return Reach(scope.owner, (scope,), tree=True)
-    return Reach(scope.owner, scope.chain())
+        return ScopeReach(scope.owner, (scope,), tree=True)
+    return ScopeReach(scope.owner, scope.chain())
 
 
 def to_as_of(value: Moment) -> AsOf | None:

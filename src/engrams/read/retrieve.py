@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engrams.ports import Condition, Ids, Pool, Seek, Skills, Where, is_skill
+from engrams.ports import CandidatePool, CandidateQuery, Condition, IndexedIds, SkillRecords, Where, is_skill
+from engrams.read.fusion import EDGE, age_days, dense_floor, exponential_decay
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.read.score import EDGE, age_days, dense_floor, exponential_decay
 from engrams.settings import FloorSettings
 from engrams.types import EdgeType, Hit, Record, Tier, Topic
 
@@ -24,7 +24,9 @@ _TAU_DAYS = 30.0
 """Tau of the recency of long-term members (000)."""
 
 
-def find_candidates(seek: Seek, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()) -> tuple[Pool, tuple[str, ...]]:
+def find_candidates(
+    seek: CandidateQuery, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()
+) -> tuple[CandidatePool, tuple[str, ...]]:
     """Find the candidates, with notes for the trace.
 
     Reads of the past, and those without a vector, are not routed by topic. ``hot``: ids of hot memories near the query, which are found
@@ -57,19 +59,19 @@ def topic_cosines(topics: Sequence[Topic], query: Floats, model: str) -> dict[st
     return {topic.id: float(cosine) for topic, cosine in zip(same, cosines, strict=True)}
 
 
-def join_pools(one: Pool, other: Pool) -> Pool:
+def join_pools(one: CandidatePool, other: CandidatePool) -> CandidatePool:
     """Concatenate two pools of one index (session numbers agree)."""
     voices = list(dict.fromkeys((*one.voices, *other.voices)))
     place = {voice: number for number, voice in enumerate(voices)}
 
-    def voice(pool: Pool) -> Integers:
+    def voice(pool: CandidatePool) -> Integers:
         renumbered = np.array([place[name] for name in pool.voices], np.int64)
         return renumbered[pool.voice] if len(pool.voice) else np.zeros(0, np.int64)
 
     columns: dict[str, Any] = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in _COLUMNS}
     return replace(
         one,
-        ids=Ids([*one.ids, *other.ids]),
+        ids=IndexedIds([*one.ids, *other.ids]),
         voices=voices,
         voice=np.concatenate([voice(one), voice(other)]),
         total=one.total + other.total,
@@ -84,14 +86,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _restrict(seek: Seek, *conditions: Condition) -> Seek:
+def _restrict(seek: CandidateQuery, *conditions: Condition) -> CandidateQuery:
     return replace(seek, where=Where("and", (*([seek.where] if seek.where else []), *conditions)))
 
 
-def _take_nearest(pool: Pool, most: int) -> Pool:
+def _take_nearest(pool: CandidatePool, most: int) -> CandidatePool:
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
-    return replace(pool, ids=Ids([pool.ids[place] for place in chosen]), **columns)
+    return replace(pool, ids=IndexedIds([pool.ids[place] for place in chosen]), **columns)
 
 
 def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
@@ -131,7 +133,7 @@ def member_score(likeness: float, record: Record, now: datetime) -> float:
     return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance
 
 
-def with_skills(pool: Pool, seek: Seek, skills: Skills) -> Pool:
+def with_skills(pool: CandidatePool, seek: CandidateQuery, skills: SkillRecords) -> CandidatePool:
     """Append candidates from the index of skills, with new session numbers."""
     found = skills.seek(seek)
     if not len(found.ids):

@@ -11,14 +11,14 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Message
+from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.prompts import load, quote
-from engrams.text.features import is_question, word_count
+from engrams.text.measures import is_question, word_count
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
-from engrams.types import Cost, Evidence, Json, Kind, Record
-from engrams.write.gate import gate_text, is_small_talk
+from engrams.types import Evidence, Json, Kind, ModelCost, Record
+from engrams.write.contentfilter import gate_text, is_small_talk
 from engrams.write.wordlist import word_set
 
 _THEMES, _LOOPS, _LOOP = 3, 5, 200
@@ -54,7 +54,7 @@ class SessionArc:
     evidence: tuple[Evidence, ...]
     extractor: str = "rules"
     prompt: str = ""
-    cost: Cost = Cost()  # noqa: RUF009 - frozen
+    cost: ModelCost = ModelCost()  # noqa: RUF009 - frozen
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionAr
         lines.append(line)
         shown.append(turn)
     text = prompt.render(turns="\n".join(reversed(lines)), limit=str(limit))
-    answer = chat.ask(Ask((Message("user", text),), "arc", SCHEMA))
+    answer = chat.ask(ChatRequest((ChatMessage("user", text),), "arc", SCHEMA))
     try:
         found = _ArcAnswer.model_validate(answer.data)
     except ValidationError as problem:
@@ -179,7 +179,7 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionAr
         tuple(Evidence(turn.text[:200], turn.id, turn.speaker) for turn in reversed(shown) if turn.text),
         chat.name,
         prompt.hash,
-        Cost(answer.calls, answer.tokens),
+        ModelCost(answer.calls, answer.tokens),
     )
 
 

@@ -210,7 +210,7 @@ class MemoryControl:
         return [hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)]
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
-        from engrams.text.asking import is_asking
+        from engrams.text.questions import is_asking
 
         page = self._memory.list(scope=scope, session=session, limit=4 * CHOICES)
         return [record for record in page.records if record.role in ("user", "") and not is_asking(record.text)][:1]

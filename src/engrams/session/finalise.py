@@ -18,19 +18,19 @@ from engrams.ports import (
     EMBED,
     EXTRACT,
     LEARNED,
-    Batch,
-    Change,
     Chat,
     Clock,
     Embedder,
     Job,
     JobSpec,
-    Put,
-    Query,
-    Reach,
+    NewRecord,
+    OwnerStateRow,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
     SessionRow,
-    StateRow,
     Store,
+    WriteBatch,
 )
 from engrams.session.arc import SessionArc, build_arc, find_substantive, select_turns
 from engrams.session.state import is_lapsed
@@ -38,7 +38,7 @@ from engrams.session.unsaved import change_noted, find_noted
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.write import flow, llm
+from engrams.write import llm, pipeline
 from engrams.write.changeset import stable_id
 from engrams.write.policy import PolicyDecision
 from engrams.write.promote import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
@@ -60,10 +60,10 @@ class _SessionEnd:
     row: SessionRow
     turns: list[Record]
     arcs: list[tuple[Scope, list[Record], SessionArc]]
-    changes: list[Change]
+    changes: list[RecordChange]
     edges: list[Edge]
     ended: dict[str, list[str]]
-    mark: StateRow | None = None
+    mark: OwnerStateRow | None = None
 
 
 class SessionFinaliser:
@@ -74,7 +74,7 @@ class SessionFinaliser:
     ) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
         self._run_job, self._idle = run_job, timedelta(minutes=settings.sessions.idle_minutes)
-        self._deps = flow.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._deps = pipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
 
     def run(self, job: Job) -> None:
         """Finalise the job's session, unless it became active again."""
@@ -113,11 +113,11 @@ class SessionFinaliser:
         if row.state != "active":
             return row
         marked = replace(row, state="closing")
-        self._store.commit(Batch("session", "ending", self._clock(), sessions=(marked,)))
+        self._store.commit(WriteBatch("session", "ending", self._clock(), sessions=(marked,)))
         return replace(marked, token=row.token + 1)
 
     def _load_transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
-        query = Query(Reach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
         found: list[Record] = []
         page = self._store.find(replace(query, after=str(row.data.get("start", ""))))
         while page.records:
@@ -144,7 +144,7 @@ class SessionFinaliser:
         """Enqueue the job again in a moment; this counts as no failure."""
         now = self._clock()
         again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.max_attempts)
-        self._store.commit(Batch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
+        self._store.commit(WriteBatch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
 
     def _build_arcs(self, end: _SessionEnd) -> None:
         section = self._settings.sessions
@@ -159,8 +159,8 @@ class SessionFinaliser:
                 end.arcs.append((scope, turns, arc))
 
     def _resolve_held(self, end: _SessionEnd, *, forbidden: bool) -> None:
-        reach = Reach(end.owner, (end.owner,), tree=True)
-        held = list(self._store.find(Query(reach, flow.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
+        reach = ScopeReach(end.owner, (end.owner,), tree=True)
+        held = list(self._store.find(RecordQuery(reach, pipeline.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records)
         if forbidden:
             self._drop_held(end, held, "asked not to keep what was said")
             return
@@ -202,7 +202,7 @@ class SessionFinaliser:
                     ready.add(record.id)
                 meta = {key: value for key, value in record.meta.items() if key != "review"} | {"hold": rulings[0].action}
                 kept.append(replace(record, meta=meta))
-                end.changes.append(Change(end.owner, record.id, {"meta": meta}, "review", record.version))
+                end.changes.append(RecordChange(end.owner, record.id, {"meta": meta}, "review", record.version))
         return kept, frozenset(ready)
 
     def _ask_policy(self, record: Record) -> Sequence[PolicyDecision]:
@@ -215,7 +215,7 @@ class SessionFinaliser:
     def _drop_held(self, end: _SessionEnd, records: Sequence[Record], why: str) -> None:
         for record in records:
             fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": {**record.meta, "was": "candidate", "dropped": why}}
-            end.changes.append(Change(end.owner, record.id, fields, "drop", record.version))
+            end.changes.append(RecordChange(end.owner, record.id, fields, "drop", record.version))
             end.ended["dropped"].append(record.id)
 
     def _load_vectors(self, owner: Scope, records: Sequence[Record]) -> Mapping[str, Floats]:
@@ -226,11 +226,11 @@ class SessionFinaliser:
         rows = self._store.vectors(owner, ids, card.id)
         return dict(zip(ids, rows, strict=True)) if rows.shape[1] == card.dimension else {}
 
-    def _load_earlier(self, end: _SessionEnd, reach: Reach) -> Sequence[Record]:
+    def _load_earlier(self, end: _SessionEnd, reach: ScopeReach) -> Sequence[Record]:
         """Load statements of earlier sessions; none where the read fails."""
         begun = end.turns[0].recorded_at if end.turns else end.row.started_at
         try:
-            page = self._store.find(Query(reach, flow.STATEMENTS, (Status.ACTIVE, Status.CANDIDATE), limit=_EARLIER))
+            page = self._store.find(RecordQuery(reach, pipeline.STATEMENTS, (Status.ACTIVE, Status.CANDIDATE), limit=_EARLIER))
         except EngramsError as problem:
             _log.warning("what was said in earlier sessions could not be read: %s", problem.message)
             return ()
@@ -238,16 +238,16 @@ class SessionFinaliser:
 
     def _close_gaps(self, end: _SessionEnd) -> None:
         """Archive knowledge gaps that this session answered."""
-        reach = Reach(end.owner, (end.owner,), tree=True)
-        gaps = self._store.find(Query(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
+        reach = ScopeReach(end.owner, (end.owner,), tree=True)
+        gaps = self._store.find(RecordQuery(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
         if not gaps:
             return
-        learned = self._store.find(Query(reach, flow.STATEMENTS, session=end.row.id, limit=1000)).records
+        learned = self._store.find(RecordQuery(reach, pipeline.STATEMENTS, session=end.row.id, limit=1000)).records
         known = [set(terms(record.text)) for record in learned]
         for gap in gaps:
             asked = set(terms(gap.text))
             if asked and any(2 * len(asked & words) >= len(asked) for words in known):
-                end.changes.append(Change(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
+                end.changes.append(RecordChange(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
 
     def _commit_end(self, job: Job, end: _SessionEnd, why: str) -> None:
         """Commit everything with the session's row and the end of the job."""
@@ -261,7 +261,7 @@ class SessionFinaliser:
             jobs.append(JobSpec(DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
         row = self._build_closed_row(end, why) if end.row.state == "closing" else None
         self._store.commit(
-            Batch(
+            WriteBatch(
                 "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
                 finish=(job.lease,), sessions=(row,) if row else (), states=(end.mark,) if end.mark else (),
             )
@@ -275,14 +275,14 @@ class SessionFinaliser:
         data.pop("crisis", None)
         return replace(end.row, state="closed", data=data)
 
-    def _build_episodes(self, end: _SessionEnd) -> tuple[tuple[Put, ...], tuple[Edge, ...]]:
+    def _build_episodes(self, end: _SessionEnd) -> tuple[tuple[NewRecord, ...], tuple[Edge, ...]]:
         crisis = str(end.row.data.get("crisis", "none"))
         records = [_build_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs]
         end.ended["episodes"] += [record.id for record in records]
         edges = [
             Edge(end.owner, one.id, source, EdgeType.DERIVED_FROM) for one in records for source in {item.source for item in one.evidence}
         ]
-        return tuple(Put(record, vector=self._embed_episode(record)) for record in records), tuple(edges)
+        return tuple(NewRecord(record, vector=self._embed_episode(record)) for record in records), tuple(edges)
 
     def _embed_episode(self, record: Record) -> Vector | None:
         """Embed an account; None on failure, which a job retries."""

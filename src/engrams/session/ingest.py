@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from engrams.errors import RefusedError
-from engrams.ports import EMBED, EXTRACT, Batch, Clock, Embedder, Job, JobSpec, Lease, Put, SessionRow, Store
-from engrams.session.injected import InjectedFingerprints
+from engrams.ports import EMBED, EXTRACT, Clock, Embedder, Job, JobLease, JobSpec, NewRecord, SessionRow, Store, WriteBatch
+from engrams.session.injectedcontext import InjectedFingerprints
 from engrams.session.privacy import IncognitoSessions
 from engrams.session.unsaved import UnsavedMessages
-from engrams.session.working import OFFLINE_CHANNELS, TierResult, WorkingTier
+from engrams.session.workingtier import OFFLINE_CHANNELS, TierResult, WorkingTier
 from engrams.settings import Settings
-from engrams.text.asking import is_asking
-from engrams.types import Decision, Kind, Receipt, Record, Scope, Status, Turn, Vector, clean_text
-from engrams.write.cascade import restate_object
-from engrams.write.deps import WriteDeps
-from engrams.write.ignore import read_rooted_rules
+from engrams.text.questions import is_asking
+from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
+from engrams.write.dependencies import WriteDeps
+from engrams.write.due import GATHERS, NEVER
+from engrams.write.editcascade import restate_object
+from engrams.write.feedbacksignals import detect_signals
+from engrams.write.ignoredfiles import read_rooted_rules
 from engrams.write.record import JournalResult, clean_secrets, journal_turns
-from engrams.write.schedule import GATHERS, NEVER
-from engrams.write.signals import detect_signals
 
-_ASKED = Decision("recall", "skip", "only asks the assistant; kept in the log")
-_UNSAVED = Decision("privacy", "skip", "not saved, as the message asks")
+_ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
+_UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,14 @@ class TurnIngest:
         self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
 
     def write(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str = "", lease: Lease | None = None, quiet: float | None = None
+        self,
+        turns: Sequence[Turn],
+        scope: Scope,
+        kind: Kind,
+        *,
+        channel: str = "",
+        lease: JobLease | None = None,
+        quiet: float | None = None,
     ) -> IngestResult:
         """Store turns in order, with the jobs that follow.
 
@@ -81,7 +88,7 @@ class TurnIngest:
         return replace(written, receipts=tuple(receipt or next(rest) for receipt in barred))
 
     def _write(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: Lease | None, quiet: float | None
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: JobLease | None, quiet: float | None
     ) -> IngestResult:
         now = self._clock()
         journaled = self._log_questions(journal_turns(turns, scope, self._deps, kind=kind, channel=channel), channel)
@@ -94,7 +101,7 @@ class TurnIngest:
         records = tuple(put.record for put in puts)
         jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
-        batch = Batch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
+        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
         entered = TierResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
         pending = tuple(dict.fromkeys(spec.kind for spec in jobs))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
@@ -167,7 +174,7 @@ class TurnIngest:
             raise RefusedError("Not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
         return kept
 
-    def _make_jobs(self, puts: Sequence[Put], scope: Scope, lease: Lease | None, quiet: float | None) -> tuple[JobSpec, ...]:
+    def _make_jobs(self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None) -> tuple[JobSpec, ...]:
         section, jobs = self._settings.write, []
         records = [put.record for put in puts]
         learn = [record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE]
@@ -178,7 +185,7 @@ class TurnIngest:
         return tuple(jobs)
 
     def _make_extract_job(
-        self, records: Sequence[Record], learn: list[str], scope: Scope, lease: Lease | None, quiet: float | None
+        self, records: Sequence[Record], learn: list[str], scope: Scope, lease: JobLease | None, quiet: float | None
     ) -> JobSpec:
         """Build the extraction job; ``sessions.trigger`` decides when it runs."""
         section, tries, trigger = self._settings.write, self._settings.jobs.max_attempts, self._settings.sessions.trigger

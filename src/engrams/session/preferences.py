@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
-from engrams.ports import PREFERENCES, Batch, Change, Clock, Query, Reach, StateRow, Store
+from engrams.ports import PREFERENCES, Clock, OwnerStateRow, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, content_hash
-from engrams.write.edit import build_forget
+from engrams.write.manualedits import build_forget
 
 RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 """Kinds that are recalled even where facts are not."""
@@ -29,7 +29,7 @@ class OwnerProfile:
     recall: bool
 
 
-def is_recall_on(row: StateRow, settings: Settings) -> bool:
+def is_recall_on(row: OwnerStateRow, settings: Settings) -> bool:
     """Return whether the owner of this row recalls facts."""
     return bool(row.data.get("recall", settings.sessions.recall))
 
@@ -68,8 +68,8 @@ class OwnerPreferences:
             known = {record.hash: record for record in self._load_rules(scope)}
             twin = known.get(content_hash(text))
             if twin is not None:
-                change = Change(scope.owner, twin.id, {"strength": twin.strength + 1}, "bump")
-                self._store.commit(Batch("user", "asked for again", self._clock(), changes=(change,)))
+                change = RecordChange(scope.owner, twin.id, {"strength": twin.strength + 1}, "bump")
+                self._store.commit(WriteBatch("user", "asked for again", self._clock(), changes=(change,)))
                 return Receipt(twin.id, twin.scope, "duplicate", self._clock(), ("lexical",))
             return self._write_rule(text, scope)
 
@@ -82,7 +82,7 @@ class OwnerPreferences:
             return len(rules)
 
     def _load_rules(self, scope: Scope) -> tuple[Record, ...]:
-        return self._store.find(Query(Reach(scope.owner, (scope.owner,), tree=True), RULE_KINDS, limit=1000)).records
+        return self._store.find(RecordQuery(ScopeReach(scope.owner, (scope.owner,), tree=True), RULE_KINDS, limit=1000)).records
 
     def _owner_lock(self, scope: Scope) -> threading.RLock:
         with self._guard:

@@ -11,13 +11,13 @@ from threading import Lock
 from typing import TypeAlias
 
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
-from engrams.ports import EXTRACT, Clock, JobSpec, Reach, SessionRow, Store
+from engrams.ports import EXTRACT, Clock, JobSpec, ScopeReach, SessionRow, Store
 from engrams.session import privacy
 from engrams.session.ingest import TurnIngest, make_update_key
 from engrams.session.preferences import OwnerPreferences, OwnerProfile
 from engrams.session.privacy import IncognitoSessions, PrivacyMode
 from engrams.session.state import IdleSweeper, Session, SessionState, make_finalise_job, require_active, state_of, to_session
-from engrams.session.updates import JobRunner
+from engrams.session.updatequeue import JobRunner
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 
@@ -151,7 +151,7 @@ class SessionRegistry:
     def list(self, *, scope: Place, limit: int = 100) -> tuple[Session, ...]:
         """List sessions of a scope (of an owner: all scopes), latest first."""
         place, now = Scope.of(scope), self._clock()
-        reach = Reach(place.owner, (place,), tree=True) if place.is_owner else Reach(place.owner, place.chain())
+        reach = ScopeReach(place.owner, (place,), tree=True) if place.is_owner else ScopeReach(place.owner, place.chain())
         return tuple(to_session(row, now, self._idle) for row in self._store.sessions(reach, limit))
 
     # ----------------------------------------------------------------------------------------------- modes and profile

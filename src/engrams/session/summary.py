@@ -11,10 +11,26 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from engrams import prompts
 from engrams.errors import BudgetError, ConflictError, InputError, ModelError, RefusedError
-from engrams.ports import DAILY, Ask, Batch, Change, Chat, Clock, Condition, Job, JobSpec, Put, Query, Reach, Store, TokenCounter, Where
-from engrams.ports import Message as Prompted
-from engrams.session import window
-from engrams.session.window import Message, count_tokens, keep_end, keep_start, text_of
+from engrams.ports import (
+    DAILY,
+    Chat,
+    ChatRequest,
+    Clock,
+    Condition,
+    Job,
+    JobSpec,
+    NewRecord,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    TokenCounter,
+    Where,
+    WriteBatch,
+)
+from engrams.ports import ChatMessage as Prompted
+from engrams.session import messagewindow
+from engrams.session.messagewindow import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
 from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
 from engrams.write.offrecord import mark_unsaved
@@ -88,7 +104,7 @@ class ConversationSummaries:
 
         InputError (a ValueError): a message has no id or a duplicate one; one was summarised before; the limits are invalid."""
         section = _apply_limits(self._settings, limits)
-        window.check_ids(messages)
+        messagewindow.check_ids(messages)
         place = Scope.of(scope)
         for attempt in range(3):
             try:
@@ -105,7 +121,7 @@ class ConversationSummaries:
         return record.text if record else ""
 
     def _fit(self, messages: Sequence[Message], scope: Scope, session: str, section: SummarySettings) -> MessageWindow:
-        lead, rest = window.split_lead(messages)
+        lead, rest = messagewindow.split_lead(messages)
         running = self._find_summary(scope, session, "window")
         lead = tuple(message for message in lead if running is None or message["id"] != running.id)
         last = str(running.meta.get("last", "")) if running else ""
@@ -118,7 +134,7 @@ class ConversationSummaries:
             return MessageWindow(tuple(messages) if running is None else whole, summary, last)
         room = most - count_tokens(lead, self._deps.counter) - section.tokens - _SLACK
         # Half of the room for the newest, so that the next few messages need no new summary.
-        end = window.find_cut(pending, max(room, 0) // 2, self._deps.counter)
+        end = messagewindow.find_cut(pending, max(room, 0) // 2, self._deps.counter)
         older, newer = pending[:end], pending[end:]
         note = "there is no chat model" if self._deps.chat is None else ""
         covered: list[str] = list(running.meta.get("ids", ())) if running else []
@@ -157,7 +173,7 @@ class ConversationSummaries:
         room = section.max_tokens - count_tokens(front, self._deps.counter)
         if count_tokens(pending, self._deps.counter) <= room:
             return MessageWindow((*front, *pending), summary, last, notes=notes)
-        kept, dropped = window.trim_messages(pending, max(room, 0), self._deps.counter, section.tool_characters)
+        kept, dropped = messagewindow.trim_messages(pending, max(room, 0), self._deps.counter, section.tool_characters)
         if dropped:
             self.flush(dropped, scope=place[0], session=place[1], reason="overflow")
             notes = (*notes, f"{len(dropped)} of the oldest messages were dropped")
@@ -220,7 +236,7 @@ class ConversationSummaries:
 
     def _ask_model(self, chat: Chat, summary: str, new: str, limit: int) -> str:
         prompt = prompts.load("summary").render(limit=str(limit), summary=prompts.quote(summary) if summary else "(none)", new=new)
-        return chat.ask(Ask((Prompted("user", prompt),), "summary", max_tokens=max(64, 2 * limit))).text.strip()
+        return chat.ask(ChatRequest((Prompted("user", prompt),), "summary", max_tokens=max(64, 2 * limit))).text.strip()
 
     # ------------------------------------------------------------------------------------------------------- records
 
@@ -251,7 +267,7 @@ class ConversationSummaries:
             found = self._deps.store.get(scope.owner, items)
         else:
             found = self._deps.store.find(
-                Query(Reach(scope.owner, (scope,)), STATED, session=session, order="oldest", limit=_FACTS)
+                RecordQuery(ScopeReach(scope.owner, (scope,)), STATED, session=session, order="oldest", limit=_FACTS)
             ).records
         return [record for record in found if record.status is Status.ACTIVE and record.kind in STATED]
 
@@ -278,10 +294,10 @@ class ConversationSummaries:
         finish = (lease,) if lease else ()
         if current is None:
             record = self._build_record(scope, session, what, fields, now)
-            self._deps.store.commit(Batch("summary", "begun", now, puts=(Put(record),), finish=finish))
+            self._deps.store.commit(WriteBatch("summary", "begun", now, puts=(NewRecord(record),), finish=finish))
             return record
-        change = Change(scope.owner, current.id, fields, "summarise", current.version)
-        self._deps.store.commit(Batch("summary", "brought up to date", now, changes=(change,), finish=finish))
+        change = RecordChange(scope.owner, current.id, fields, "summarise", current.version)
+        self._deps.store.commit(WriteBatch("summary", "brought up to date", now, changes=(change,), finish=finish))
         return self._deps.store.get(scope.owner, [current.id])[0]
 
     def _build_record(self, scope: Scope, session: str, what: Running, fields: dict[str, Any], now: datetime) -> Record:
@@ -303,8 +319,8 @@ class ConversationSummaries:
     def _find_sources(self, scope: Scope, older: Sequence[Message]) -> tuple[str, ...]:
         """Find stored turns among the messages: erasing one erases the summary too."""
         names = [str(message["id"]) for message in older]
-        reach = Reach(scope.owner, (scope,))
-        query = Query(reach, statuses=(), where=Where("and", (Condition("external_id", "in", names),)), limit=max(len(names), 1))
+        reach = ScopeReach(scope.owner, (scope,))
+        query = RecordQuery(reach, statuses=(), where=Where("and", (Condition("external_id", "in", names),)), limit=max(len(names), 1))
         return tuple(record.id for record in self._deps.store.find(query).records)
 
 

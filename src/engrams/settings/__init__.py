@@ -16,7 +16,7 @@ from engrams.settings.background import UsageSettings as UsageSettings
 from engrams.settings.core import ChatSettings as ChatSettings
 from engrams.settings.core import EmbedSettings as EmbedSettings
 from engrams.settings.core import EncryptionSettings as EncryptionSettings
-from engrams.settings.core import Limits as Limits
+from engrams.settings.core import SizeLimits as SizeLimits
 from engrams.settings.core import StoreSettings as StoreSettings
 from engrams.settings.layers import TEST_FOLDER as TEST_FOLDER
 from engrams.settings.layers import LoadedSettings as LoadedSettings

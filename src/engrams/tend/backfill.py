@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engrams.ports import EMBED, Batch, Clock, Embedder, Job, JobSpec, Store
+from engrams.ports import EMBED, Clock, Embedder, Job, JobSpec, Store, WriteBatch
 from engrams.types import Record, Vector
 
 
-class Backfill:
+class VectorBackfill:
     """Resumable embed job: batch after batch, each committed, until nothing is missing."""
 
     kind = EMBED
@@ -33,7 +33,7 @@ class Backfill:
             after = records[-1].id
             rows = self._embedder.embed([record.search_text for record in records])
             vectors = tuple((record.scope.owner, vector(record, card.id, row.tobytes())) for record, row in zip(records, rows, strict=True))
-            self._store.commit(Batch("engrams", "embedded", self._clock(), vectors=vectors))
+            self._store.commit(WriteBatch("engrams", "embedded", self._clock(), vectors=vectors))
         self._store.finish(job.lease, self._clock())
 
 

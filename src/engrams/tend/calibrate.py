@@ -12,7 +12,7 @@ from importlib import resources
 from itertools import pairwise
 
 from engrams.errors import InputError
-from engrams.ports import CALIBRATION, Clock, EmbedderCard, Query, Store
+from engrams.ports import CALIBRATION, Clock, EmbedderCard, RecordQuery, Store
 from engrams.read.nearness import MOST_FLOOR, default_floor
 from engrams.read.request import visible_scopes
 from engrams.text.terms import terms
@@ -76,7 +76,7 @@ class FloorCalibration:
         At most 2 % of the questions about what is there are silent. A setting ``read.abstain`` still comes first. InputError: memory holds
         fewer than 30 texts to ask about, or is off."""
         owner = Scope.of(scope).owner
-        page = self._store.find(Query(visible_scopes(owner), limit=_SAMPLE))
+        page = self._store.find(RecordQuery(visible_scopes(owner), limit=_SAMPLE))
         probes = make_probes([record.text for record in page.records])
         if len(probes) < _FEWEST:
             raise InputError(

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import IMPORTS, Batch, Change, Condition, Erased, Query, Reach, Where
+from engrams.ports import IMPORTS, Condition, PurgeReport, RecordChange, RecordQuery, ScopeReach, Where, WriteBatch
 from engrams.tend.transfer import ImportTarget, LoadReport, Progress, load, restored_ids
 from engrams.types import IMPORTED, ImportPlan, Record, Scope, ScopeInput, Status
 
-PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], Erased]
+PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], PurgeReport]
 
 _KEPT = 500
 _PAGE = 500
@@ -138,7 +138,7 @@ class MemoryImports:
     def _find(self, owner: Scope, condition: Condition) -> Iterator[Record]:
         after = ""
         while True:
-            query = Query(_tree(owner), statuses=_LIVE, where=Where("and", (condition,)), order="oldest", after=after, limit=_PAGE)
+            query = RecordQuery(_tree(owner), statuses=_LIVE, where=Where("and", (condition,)), order="oldest", after=after, limit=_PAGE)
             page = self._store.find(query)
             yield from page.records
             if not page.next:
@@ -146,7 +146,7 @@ class MemoryImports:
             after = page.next
 
     def _find_derived(self, owner: Scope, ids: Sequence[str]) -> Sequence[Record]:
-        return self._store.find(Query(_tree(owner), statuses=_LIVE, sources=tuple(ids), limit=10_000)).records
+        return self._store.find(RecordQuery(_tree(owner), statuses=_LIVE, sources=tuple(ids), limit=10_000)).records
 
     def _is_edited(self, owner: Scope, id: str) -> bool:
         return any(entry.action == "edit" and entry.after.keys() - _FOLLOWED for entry in self._store.history(owner, id))
@@ -154,11 +154,11 @@ class MemoryImports:
     def _detach(self, owner: Scope, kept: Sequence[Record], gone: set[str]) -> None:
         """Free edited memories from sources that go, so that they stay."""
         changes = tuple(
-            Change(owner, one.id, {"evidence": tuple(quote for quote in one.evidence if quote.source not in gone)}, "release")
+            RecordChange(owner, one.id, {"evidence": tuple(quote for quote in one.evidence if quote.source not in gone)}, "release")
             for one in kept
         )
         if changes:
-            self._store.commit(Batch("import", "its import is undone", self._clock(), changes=changes))
+            self._store.commit(WriteBatch("import", "its import is undone", self._clock(), changes=changes))
 
     def _return_replaced(self, owner: Scope, gone: frozenset[str]) -> tuple[str, ...]:
         """Make current again what the import had replaced."""
@@ -169,9 +169,9 @@ class MemoryImports:
                     history = self._store.history(owner, one.id)
                     was = next((entry.before for entry in reversed(history) if entry.after.get("superseded_by") == one.superseded_by), {})
                     former = {name: was[name] for name in _RETURNED if name in was}
-                    changes.append(Change(owner, one.id, {"status": Status.ACTIVE, "superseded_by": "", **former}, "restore"))
+                    changes.append(RecordChange(owner, one.id, {"status": Status.ACTIVE, "superseded_by": "", **former}, "restore"))
         for some in _pages(changes):
-            self._store.commit(Batch("import", "the import that replaced it is undone", self._clock(), changes=tuple(some)))
+            self._store.commit(WriteBatch("import", "the import that replaced it is undone", self._clock(), changes=tuple(some)))
         return tuple(change.id for change in changes)
 
     def _save(self, owner: Scope, entry: ImportEntry, *, drop: bool = False) -> None:
@@ -195,8 +195,8 @@ def _is_live(record: Record) -> bool:
     return record.status is not Status.PURGED
 
 
-def _tree(owner: Scope) -> Reach:
-    return Reach(owner, (owner,), tree=True)
+def _tree(owner: Scope) -> ScopeReach:
+    return ScopeReach(owner, (owner,), tree=True)
 
 
 def _began(entry: dict[str, Any]) -> tuple[str, str]:

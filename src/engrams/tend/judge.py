@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engrams.errors import NotFoundError
-from engrams.ports import Ask, Batch, Change, Chat, Clock, Job, Message, Store
+from engrams.ports import Chat, ChatMessage, ChatRequest, Clock, Job, RecordChange, Store, WriteBatch
 from engrams.prompts import load, quote
 from engrams.types import Record, Scope, Status
 
@@ -56,14 +56,16 @@ def _load_item(job: Job, store: Store) -> tuple[Scope, Record | None]:
 def _ask_model(chat: Chat, name: str, record: Record) -> str:
     who = "The assistant" if record.role == "assistant" else "Someone"
     text = load(name).render(who=who, text=quote(record.text[:_READ]))
-    return chat.ask(Ask((Message("user", text),), name, max_tokens=_MOST)).text
+    return chat.ask(ChatRequest((ChatMessage("user", text),), name, max_tokens=_MOST)).text
 
 
 def _store_answer(job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock) -> bool:
     """Store the answer with the job's end. False: the item was purged."""
-    change = Change(record.scope.owner, record.id, fields, job.kind)
+    change = RecordChange(record.scope.owner, record.id, fields, job.kind)
     try:
-        store.commit(Batch("model", "judged" if "importance" in fields else "condensed", clock(), changes=(change,), finish=(job.lease,)))
+        store.commit(
+            WriteBatch("model", "judged" if "importance" in fields else "condensed", clock(), changes=(change,), finish=(job.lease,))
+        )
     except NotFoundError:
         return False
     return True

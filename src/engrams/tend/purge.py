@@ -9,22 +9,22 @@ from datetime import timedelta
 from engrams.clock import new_id
 from engrams.ports import (
     PURGE,
-    Batch,
     Clock,
     Embedder,
-    Erased,
     HomeCleaner,
     Job,
+    JobLease,
     JobSpec,
-    Lease,
     PurgeOrder,
     PurgePlace,
-    Query,
-    Reach,
+    PurgeReport,
+    RecordQuery,
+    ScopeReach,
     Store,
+    WriteBatch,
 )
 from engrams.types import Record, Scope, Status, Vector, content_hash
-from engrams.write import edit
+from engrams.write import manualedits
 from engrams.write.purge import build_rewrites, list_texts, plan_purge
 
 _LEASE = timedelta(seconds=30)
@@ -59,14 +59,14 @@ class MemoryPurge:
     def __init__(self, deps: PurgeDeps, worker: str = "purge") -> None:
         self._deps, self._worker = deps, worker
 
-    def purge(self, records: Sequence[Record], owner: Scope, min_words: int, git: bool = False) -> Erased:
+    def purge(self, records: Sequence[Record], owner: Scope, min_words: int, git: bool = False) -> PurgeReport:
         """Erase memories, what was made of them alone, and their words elsewhere."""
         deps = self._deps
         before = [one.id for one in records if one.status is Status.PURGED] if git else []
         known = deps.home().recall_words(before, lambda text: self._was_said(text, owner, before)) if before and deps.home else ()
         plan = plan_purge(records, owner, deps.store, min_words, git, known)
         now = deps.clock()
-        lease = Lease(self._worker, new_id(now), now + _LEASE)
+        lease = JobLease(self._worker, new_id(now), now + _LEASE)
         deps.store.enqueue((JobSpec(PURGE, f"{owner.key}|{new_id(now)}", plan.order.to_payload(), lease=lease),), now)
         removed = self.execute(plan.order, lease.token)
         deps.store.finish(lease.token, deps.clock())
@@ -78,14 +78,14 @@ class MemoryPurge:
         self._deps.store.finish(job.lease, self._deps.clock())
         self._empty_log(Scope.parse(job.payload["owner"]))
 
-    def execute(self, order: PurgeOrder, lease: str = "") -> Erased:
+    def execute(self, order: PurgeOrder, lease: str = "") -> PurgeReport:
         """Do what an order says; harmless where it was done before."""
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
         gone = [one for one in deps.store.get(order.owner, order.ids) if one.status is not Status.PURGED]
-        edit.release_merged(gone, deps.store, deps.clock())
+        manualedits.release_merged(gone, deps.store, deps.clock())
         words = tuple(sorted({*order.words, *(word for some in order.quotes.values() for word in some)}, key=len, reverse=True))
-        batch, made = build_rewrites(order, deps.store, Batch(_ACTOR, "", deps.clock()))
+        batch, made = build_rewrites(order, deps.store, WriteBatch(_ACTOR, "", deps.clock()))
         batch = replace(batch, vectors=self._embed(made))
         removed: dict[str, int] = {}
         remaining: dict[str, int] = {}
@@ -101,7 +101,7 @@ class MemoryPurge:
         removed["shortened"] = len(made)
         if deps.home is not None:
             removed |= deps.home().clean(order)
-        return Erased(removed, remaining)
+        return PurgeReport(removed, remaining)
 
     def _embed(self, records: Sequence[Record]) -> tuple[tuple[Scope, Vector], ...]:
         """Embed texts where the embedder is quick; else the backfill does."""
@@ -112,7 +112,7 @@ class MemoryPurge:
         pairs = zip(records, rows, strict=True)
         return tuple((one.scope.owner, Vector(one.id, card.id, card.dimension, row.tobytes())) for one, row in pairs)
 
-    def _look(self, order: PurgeOrder, done: Erased, told: Sequence[PurgePlace]) -> Erased:
+    def _look(self, order: PurgeOrder, done: PurgeReport, told: Sequence[PurgePlace]) -> PurgeReport:
         """Look at every place again, and report."""
         log = self._empty_log(order.owner)
         home = self._deps.home
@@ -121,7 +121,7 @@ class MemoryPurge:
         remaining = {**done.remaining, "log": log, **{place.name: place.left for place in places}}
         rows = sum(done.remaining.values()) + log
         database = PurgePlace("database", sum(done.removed.values()), rows, _BUSY if rows else "")
-        return Erased(done.removed, remaining, (database, *places))
+        return PurgeReport(done.removed, remaining, (database, *places))
 
     def _empty_log(self, owner: Scope) -> int:
         """Empty the write-ahead log; 1 where another process keeps it."""
@@ -129,24 +129,24 @@ class MemoryPurge:
 
     def _was_said(self, text: str, owner: Scope, ids: Sequence[str]) -> bool:
         """Tell a text of purged memories by its hash."""
-        query = Query(Reach(owner, (owner,), tree=True), statuses=(Status.PURGED,), hash=content_hash(text), limit=_PAGE)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=(Status.PURGED,), hash=content_hash(text), limit=_PAGE)
         return any(one.id in ids for one in self._deps.store.find(query).records)
 
     def _find_live(self, words: Sequence[str], purged: Sequence[str]) -> frozenset[str]:
         """Words that some memory which stays holds or held, whoever's it is."""
         owners = dict.fromkeys(scope.owner for scope in self._deps.store.scopes(None))
         statuses = tuple(status for status in Status if status is not Status.PURGED)
-        reaches = [Reach(owner, (owner,), tree=True) for owner in owners]
-        queries = ((word, Query(reach, statuses=statuses, text=word, limit=1)) for word in words for reach in reaches)
+        reaches = [ScopeReach(owner, (owner,), tree=True) for owner in owners]
+        queries = ((word, RecordQuery(reach, statuses=statuses, text=word, limit=1)) for word in words for reach in reaches)
         found = {word for word, query in queries if self._deps.store.find(query).records}
         left = set(words) - found
         for reach in reaches if left else ():
-            for text in self._list_texts(Query(reach, statuses=statuses, limit=_PAGE)):
+            for text in self._list_texts(RecordQuery(reach, statuses=statuses, limit=_PAGE)):
                 if any(word in text for word in left) and not any(word in text for word in purged):
                     found |= {word for word in left if word in text}
         return frozenset(found)
 
-    def _list_texts(self, query: Query) -> Iterator[str]:
+    def _list_texts(self, query: RecordQuery) -> Iterator[str]:
         """Yield all that memories say or said."""
         store = self._deps.store
         while True:

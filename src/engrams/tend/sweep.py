@@ -10,8 +10,21 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engrams.clock import new_id
-from engrams.ports import TOPICS, Batch, Change, Clock, Condition, Embedder, JobSpec, Put, Query, Reach, Store, Where
-from engrams.read.score import exponential_decay
+from engrams.ports import (
+    TOPICS,
+    Clock,
+    Condition,
+    Embedder,
+    JobSpec,
+    NewRecord,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    Where,
+    WriteBatch,
+)
+from engrams.read.fusion import exponential_decay
 from engrams.settings import Settings
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 
@@ -134,9 +147,9 @@ class TierMover:
         parts: tuple[Condition, ...] = (Condition("tier", "eq", Tier.RECENT.value),)
         if before is not None:
             parts += (Condition("recorded_at", "lt", before),)
-        return self.list_all(Query(Reach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
+        return self.list_all(RecordQuery(ScopeReach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
 
-    def list_all(self, query: Query) -> list[Record]:
+    def list_all(self, query: RecordQuery) -> list[Record]:
         found: list[Record] = []
         while True:
             page = self._store.find(query)
@@ -174,10 +187,10 @@ class TierMover:
         scope = (some[0].halves[0] if some else notes[0]).scope
         made = self._make_exchanges(some, scope)
         puts = tuple(put for put, _ in made)
-        flips = tuple(Change(scope.owner, note.id, {"tier": Tier.LONGTERM}, "migrate", note.version) for note in notes)
+        flips = tuple(RecordChange(scope.owner, note.id, {"tier": Tier.LONGTERM}, "migrate", note.version) for note in notes)
         leave = tuple(_make_leave_change(half, put.record.id, now) for put, halves in made for half in halves)
         jobs = (JobSpec(TOPICS, scope.owner.key),) if grouped else ()
-        batch = Batch("engrams", "went to the long term", now, puts=puts, changes=flips, jobs=jobs)
+        batch = WriteBatch("engrams", "went to the long term", now, puts=puts, changes=flips, jobs=jobs)
         if not grouped:
             self._store.commit(replace(batch, changes=(*flips, *leave)))
             return
@@ -188,22 +201,22 @@ class TierMover:
             left = [
                 _make_leave_change(half, done.existing.get(put.record.id, put.record.id), now) for put, halves in made for half in halves
             ]
-            self._store.commit(Batch("engrams", "went to the long term", now, changes=tuple(left)))
+            self._store.commit(WriteBatch("engrams", "went to the long term", now, changes=tuple(left)))
 
-    def _make_exchanges(self, some: Sequence[TurnPair], scope: Scope) -> list[tuple[Put, tuple[Record, ...]]]:
+    def _make_exchanges(self, some: Sequence[TurnPair], scope: Scope) -> list[tuple[NewRecord, tuple[Record, ...]]]:
         """Build exchanges with their items; those of an interrupted move are reused."""
         halves = {half.id: half for pair in some for half in pair.halves}
-        query = Query(Reach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE)
+        query = RecordQuery(ScopeReach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE)
         known = [record for record in self.list_all(query) if record.external_id.startswith("exchange:")] if halves else []
-        made: list[tuple[Put, tuple[Record, ...]]] = []
+        made: list[tuple[NewRecord, tuple[Record, ...]]] = []
         for record in known:
             mine = tuple(halves.pop(quoted.source) for quoted in record.evidence if quoted.source in halves)
-            made.append((Put(record), mine))
+            made.append((NewRecord(record), mine))
         rest = [TurnPair(*(half if half and half.id in halves else None for half in (pair.user, pair.agent))) for pair in some]
         fresh = [pair for pair in rest if pair.halves]
         records = [build_exchange(pair) for pair in fresh]
         vectors = self._embed(records)
-        return made + [(Put(r, vector=vectors.get(r.id)), pair.halves) for r, pair in zip(records, fresh, strict=True)]
+        return made + [(NewRecord(r, vector=vectors.get(r.id)), pair.halves) for r, pair in zip(records, fresh, strict=True)]
 
     def _embed(self, records: Sequence[Record]) -> Mapping[str, Vector]:
         card = self._embedder.card
@@ -213,6 +226,6 @@ class TierMover:
         return {record.id: Vector(record.id, card.id, len(row), row.tobytes()) for record, row in zip(records, rows, strict=True)}
 
 
-def _make_leave_change(half: Record, by: str, at: datetime) -> Change:
+def _make_leave_change(half: Record, by: str, at: datetime) -> RecordChange:
     fields: dict[str, Any] = {"status": Status.ARCHIVED, "tier": Tier.LONGTERM, "superseded_by": by, "retired_at": at}
-    return Change(half.scope.owner, half.id, fields, "migrate", half.version)
+    return RecordChange(half.scope.owner, half.id, fields, "migrate", half.version)

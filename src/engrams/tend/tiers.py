@@ -7,14 +7,29 @@ from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
 
 from engrams.errors import EngramsError
-from engrams.ports import CONDENSE, ENFORCE, JUDGE, SWEEP, Batch, Chat, Clock, Condition, Job, JobSpec, Query, Reach, Store, Where
+from engrams.ports import (
+    CONDENSE,
+    ENFORCE,
+    JUDGE,
+    SWEEP,
+    Chat,
+    Clock,
+    Condition,
+    Job,
+    JobSpec,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    Where,
+    WriteBatch,
+)
 from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import Settings
-from engrams.tend.caps import CapEnforcer
 from engrams.tend.judge import condense_item, judge_importance
+from engrams.tend.limits import CapEnforcer
 from engrams.tend.sweep import TierMover
 from engrams.types import Kind, Scope, ScopeInput, Tier
-from engrams.write.edit import evict_turn
+from engrams.write.manualedits import evict_turn
 
 Place: TypeAlias = ScopeInput
 
@@ -24,7 +39,7 @@ _STRAY_AGE = timedelta(hours=1)
 _log = logging.getLogger(__name__)
 
 
-class LiveTier(Protocol):
+class WorkingTierPort(Protocol):
     """Working tier of this process, as tending needs it."""
 
     def set_importance(self, scope: Scope, id: str, importance: float) -> object: ...
@@ -43,7 +58,7 @@ class MemoryTiers:
 
     kinds = (JUDGE, CONDENSE, ENFORCE, SWEEP)
 
-    def __init__(self, store: Store, chat: Chat | None, clock: Clock, settings: Settings, live: LiveTier, moves: TierMover) -> None:
+    def __init__(self, store: Store, chat: Chat | None, clock: Clock, settings: Settings, live: WorkingTierPort, moves: TierMover) -> None:
         self._store, self._chat, self._clock, self._settings = store, chat, clock, settings
         self._live, self._mover = live, moves
         self._caps = CapEnforcer(store, clock, settings, moves)
@@ -161,9 +176,9 @@ class MemoryTiers:
         """Evict rows of the working tier that this process does not hold."""
         now, promote = self._clock(), self._settings.tiers.promote_importance
         where = Where("and", (Condition("tier", "eq", Tier.WORKING.value), Condition("recorded_at", "lte", now - older)))
-        rows = self._mover.list_all(Query(Reach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))
+        rows = self._mover.list_all(RecordQuery(ScopeReach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))
         stray = [record for record in rows if not self._live.holds(scope, record.id)]
         changes = tuple(evict_turn(record, record.importance, promote, now) for record in stray)
         if changes:
-            self._store.commit(Batch("engrams", "left the working tier", now, changes=changes))
+            self._store.commit(WriteBatch("engrams", "left the working tier", now, changes=changes))
         return len(changes)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import ExportedEdge, ImportPart, ParsedTurn, RestoredRecord, UnreadablePiece
-from engrams.ports import IMPORTS, Batch, Clock, Put, Query, Reach, StateRow, Store
+from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.corrections import mask_corrected
 from engrams.types import IMPORTED, HistoryEntry, ImportPlan, Kind, Receipt, Record, Scope, Status, Turn
 
@@ -124,7 +124,7 @@ def _mark(item: ParsedTurn, mark: str) -> ParsedTurn:
     return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark})) if mark else item
 
 
-def dump(path: Path, reach: Reach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
+def dump(path: Path, reach: ScopeReach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
     """Export everything in reach, oldest first, as JSONL or Markdown.
 
     JSONL holds edges and history too. Returns the number of records."""
@@ -190,11 +190,11 @@ def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, targe
     edges = [edge for item in items for edge in (item.edges if isinstance(item, RestoredRecord) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
-    puts = tuple(Put(record, history=_clean_history(told[record.id], record)) for record in fresh)
+    puts = tuple(NewRecord(record, history=_clean_history(told[record.id], record)) for record in fresh)
     states = (
         (replace(_restored_rows(store, scope.owner, mark)[-1], data={"ids": [record.id for record in fresh]}),) if mark and fresh else ()
     )
-    store.commit(Batch("import", "restored from an export", now, puts=puts, edges=links, states=states))
+    store.commit(WriteBatch("import", "restored from an export", now, puts=puts, edges=links, states=states))
     report.stored += len(fresh)
     report.existing += len(moved) - len(fresh)
     report.edges += len(edges)
@@ -207,7 +207,7 @@ def restored_ids(store: Store, owner: Scope, mark: str) -> list[str]:
     return [id for row in _restored_rows(store, owner, mark) for id in row.data.get("ids", ())]
 
 
-def _restored_rows(store: Store, owner: Scope, mark: str) -> list[StateRow]:
+def _restored_rows(store: Store, owner: Scope, mark: str) -> list[OwnerStateRow]:
     """List the rows of ids of an import; the last is new."""
     rows = [store.load_state(owner, f"{IMPORTS}:{mark}:0")]
     while rows[-1].token:
@@ -236,11 +236,11 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _iter_records(reach: Reach, store: Store, full: bool, progress: Progress | None) -> Iterator[RestoredRecord | Record]:
+def _iter_records(reach: ScopeReach, store: Store, full: bool, progress: Progress | None) -> Iterator[RestoredRecord | Record]:
     statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
     after, done = "", 0
     while True:
-        page = store.find(Query(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH))
+        page = store.find(RecordQuery(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH))
         edges = store.edges(reach.owner, [record.id for record in page.records]) if full and page.records else ()
         for record in page.records:
             if full:

@@ -17,7 +17,7 @@ from engrams.encryption import sealing
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
-from engrams.tend.runner import WorkerPool
+from engrams.tend.jobworker import WorkerPool
 from engrams.tend.transfer import LoadReport, Progress
 from engrams.types import ImportPlan, Scope
 

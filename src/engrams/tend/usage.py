@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import TOPICS, Batch, Change, Clock, Embedder, JobSpec, Put, Store, is_skill
+from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, Store, WriteBatch, is_skill
+from engrams.read.fusion import dense_floor
 from engrams.read.request import visible_scopes
 from engrams.read.retrieve import topic_cosines
-from engrams.read.score import dense_floor
 from engrams.settings import FloorSettings, Settings
-from engrams.types import LAYER_OF, Edge, EdgeType, Found, Kind, Provenance, Record, Scope, Status, content_hash
+from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
 
 if TYPE_CHECKING:
     from engrams.ports.search import Floats
@@ -54,7 +54,7 @@ class SearchUse:
     gap: bool
 
     @classmethod
-    def from_search(cls, found: Found, scope: Scope, at: datetime) -> SearchUse:
+    def from_search(cls, found: SearchResult, scope: Scope, at: datetime) -> SearchUse:
         """Extract the use from a search result."""
         hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
         verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
@@ -96,7 +96,7 @@ class UsageTracker:
         self._thread: threading.Thread | None = None
         self._searches: Counter[Scope] = Counter()
 
-    def note(self, found: Found, scope: Scope) -> None:
+    def note(self, found: SearchResult, scope: Scope) -> None:
         """Queue the use of a search; returns at once."""
         section = self._settings.usage
         use = SearchUse.from_search(found, scope, self._clock())
@@ -112,10 +112,10 @@ class UsageTracker:
     def record_feedback(self, records: Sequence[Record], owner: Scope, helpful: bool) -> None:
         """Record whether memories helped; helpful ones are linked with each other."""
         at = self._clock()
-        changes = tuple(Change(owner, one.id, apply_event(one, "used" if helpful else "unhelpful", at), "used") for one in records)
+        changes = tuple(RecordChange(owner, one.id, apply_event(one, "used" if helpful else "unhelpful", at), "used") for one in records)
         with self._writing:
             edges = self._link_related(owner, [one.id for one in records]) if helpful else ()
-            self._store.commit(Batch("usage", "helped" if helpful else "did not help", at, changes=changes, edges=edges))
+            self._store.commit(WriteBatch("usage", "helped" if helpful else "did not help", at, changes=changes, edges=edges))
 
     def flush(self) -> None:
         """Write queued uses now; failures are logged only."""
@@ -162,12 +162,12 @@ class UsageTracker:
         for use in uses:
             for edge in (*self._link_candidates(use, edges), *self._apply_verdicts(use, known, fields)):
                 edges[edge.source, edge.target, edge.type] = edge
-        changes = tuple(Change(owner, name, values, "used") for name, values in fields.items())
+        changes = tuple(RecordChange(owner, name, values, "used") for name, values in fields.items())
         puts = tuple(put for use in uses if use.gap for put in self._make_gap(use))
         jobs = self._make_topic_jobs(owner, len(uses))
         if changes or puts or edges or jobs:
             made = tuple(edges.values())
-            self._store.commit(Batch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
+            self._store.commit(WriteBatch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
 
     def _make_topic_jobs(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
         """Build the topic refresh job, due every so many searches (003)."""
@@ -227,7 +227,7 @@ class UsageTracker:
         names = tuple(dict.fromkeys(name for pair in linked for name in pair))
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
-    def _make_gap(self, use: SearchUse) -> tuple[Put, ...]:
+    def _make_gap(self, use: SearchUse) -> tuple[NewRecord, ...]:
         from engrams.write.offrecord import forbids_storage
         from engrams.write.record import clean_secrets
 
@@ -245,4 +245,4 @@ class UsageTracker:
             external_id=f"gap:{content_hash(text)}",
             provenance=Provenance("usage", reason="nothing came near"),
         )
-        return (Put(record),)
+        return (NewRecord(record),)

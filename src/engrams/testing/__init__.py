@@ -6,14 +6,14 @@ with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model=
     model.say({"facts": []})
     model.fail("http_429", times=2)"""
 
-from engrams.testing.clock import Ticker as Ticker
-from engrams.testing.engine import temp_engine as temp_engine
-from engrams.testing.hashing import HashEmbedder as HashEmbedder
-from engrams.testing.script import ScriptedFault as ScriptedFault
-from engrams.testing.script import ScriptedReply as ScriptedReply
-from engrams.testing.script import ScriptedRequest as ScriptedRequest
-from engrams.testing.script import ScriptedToolCall as ScriptedToolCall
+from engrams.testing.clock import SettableClock as SettableClock
+from engrams.testing.embedder import HashEmbedder as HashEmbedder
+from engrams.testing.modelscript import ScriptedFault as ScriptedFault
+from engrams.testing.modelscript import ScriptedReply as ScriptedReply
+from engrams.testing.modelscript import ScriptedRequest as ScriptedRequest
+from engrams.testing.modelscript import ScriptedToolCall as ScriptedToolCall
 from engrams.testing.server import ScriptedModel as ScriptedModel
+from engrams.testing.temporaryengine import temp_engine as temp_engine
 
 __all__ = [
     "HashEmbedder",
@@ -22,6 +22,6 @@ __all__ = [
     "ScriptedReply",
     "ScriptedRequest",
     "ScriptedToolCall",
-    "Ticker",
+    "SettableClock",
     "temp_engine",
 ]

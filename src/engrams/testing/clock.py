@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 _START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
-class Ticker:
+class SettableClock:
     """Implement the Clock port with a settable time.
 
     It may go backwards. ``step``: seconds it advances after each reading.

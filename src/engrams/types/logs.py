@@ -31,7 +31,7 @@ class FeedbackLabel(StrEnum):
     SKIP = "skip"
 
 
-class Source(StrEnum):
+class FeedbackSource(StrEnum):
     """Occasion of the feedback.
     Asked at the session's end, by a button during it, or through a program."""
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from engrams.types.words import Json, Kind, Record, Scope, Status
+from engrams.types.model import Json, Kind, Record, Scope, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StageDecision:
     """Decision of one stage about one text, with its reason."""
 
     stage: str
@@ -22,14 +22,14 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ModelCost:
     """Model use of one write or read."""
 
     calls: int = 0
     tokens: int = 0
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.calls + other.calls, self.tokens + other.tokens)
+    def __add__(self, other: ModelCost) -> ModelCost:
+        return ModelCost(self.calls + other.calls, self.tokens + other.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Receipt:
     searchable: tuple[str, ...] = ()
     derived: tuple[DerivedMemory, ...] = ()
     pending: tuple[str, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-    cost: Cost = Cost()
+    decisions: tuple[StageDecision, ...] = ()
+    cost: ModelCost = ModelCost()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Result of a search.
     Hits come best first; ``abstain`` when nothing came near. ``nearness`` of the nearest memory, 0..1: the mean of its cosine and of the
     share of the query's words, weighed by rarity, that it holds."""

@@ -4,9 +4,9 @@
 ``Notes.flush(Flush(owner, records, reason, day)) -> bool`` appends to the owner's daily note; a job of kind ``DAILY`` does the same later.
 """
 
-from engrams.vault.parts import SyncReport as SyncReport
-from engrams.vault.parts import VaultDeps as VaultDeps
-from engrams.vault.parts import VaultRules as VaultRules
-from engrams.vault.scan import ChangeCause as ChangeCause
+from engrams.vault.changes import ChangeCause as ChangeCause
+from engrams.vault.dependencies import SyncReport as SyncReport
+from engrams.vault.dependencies import VaultDeps as VaultDeps
+from engrams.vault.dependencies import VaultRules as VaultRules
 from engrams.vault.storewrapper import VaultStore as VaultStore
 from engrams.vault.vault import Vault as Vault

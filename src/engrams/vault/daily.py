@@ -8,10 +8,10 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from engrams import prompts
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Message, NoteFlush, Query, Reach
-from engrams.text.features import is_question, word_count
+from engrams.ports import Chat, ChatMessage, ChatRequest, NoteFlush, RecordQuery, ScopeReach
+from engrams.text.measures import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault.parts import VaultDeps
+from engrams.vault.dependencies import VaultDeps
 from engrams.vault.path import daily_path
 
 _BULLETS = 10
@@ -82,13 +82,13 @@ class DailyNotes:
     def _find_turns(self, owner: Scope, day: date) -> list[Record]:
         begin = datetime.combine(day, time(), UTC)
         found: list[Record] = []
-        query = Query(Reach(owner, (owner,), tree=True), _TURNS, order="newest", limit=500)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), _TURNS, order="newest", limit=500)
         while True:
             page = self._parts.store.find(query)
             found += [record for record in page.records if begin <= record.recorded_at < begin + timedelta(days=1)]
             if not page.next or page.records[-1].recorded_at < begin:
                 return sorted(found, key=lambda record: (record.recorded_at, record.id))
-            query = Query(query.reach, _TURNS, order="newest", limit=500, after=page.next)
+            query = RecordQuery(query.reach, _TURNS, order="newest", limit=500, after=page.next)
 
     def _make_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
         if self._chat is not None:
@@ -102,7 +102,7 @@ class DailyNotes:
     def _ask_model(self, chat: Chat, said: Sequence[Record]) -> list[str]:
         told = "\n".join(f"{record.speaker or record.role or 'someone'}: {prompts.quote(record.text[:2000])}" for record in said[-_SAID:])
         prompt = prompts.load("daily").render(said=told, limit=str(_LINES))
-        answer = chat.ask(Ask((Message("user", prompt),), "daily")).text.strip()
+        answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "daily")).text.strip()
         if answer.casefold().strip(" .。\"'`*") in _NOTHING:
             return []
         lines = [line.strip() for line in answer.splitlines() if line.strip() and not line.startswith(("#", "```"))]
@@ -111,8 +111,8 @@ class DailyNotes:
     def _pick_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
         """Pick learned statements by importance; where there are none, the turns themselves."""
         ids = tuple(record.id for record in said)
-        reach = Reach(owner, (owner,), tree=True)
-        learned = self._parts.store.find(Query(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)).records if ids else ()
+        reach = ScopeReach(owner, (owner,), tree=True)
+        learned = self._parts.store.find(RecordQuery(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)).records if ids else ()
         order = {kind: at for at, kind in enumerate(_STATED)}
         picked = [
             record.text for record in sorted(learned, key=lambda record: (order[record.kind], -record.importance, record.recorded_at))

@@ -12,13 +12,13 @@ from typing import Any
 from engrams import prompts
 from engrams.clock import parse_time
 from engrams.errors import ConflictError, NotFoundError
-from engrams.ports import Ask, Chat, JobSpec, Message, Query, Reach
+from engrams.ports import Chat, ChatMessage, ChatRequest, JobSpec, RecordQuery, ScopeReach
 from engrams.types import Kind, Record, Scope, Status, content_hash
-from engrams.vault import items
+from engrams.vault import memoryfile
+from engrams.vault.dependencies import VaultDeps
 from engrams.vault.disk import FileWrite, hash_bytes
-from engrams.vault.items import MemoryItem
-from engrams.vault.notes import estimate_tokens
-from engrams.vault.parts import VaultDeps
+from engrams.vault.memoryfile import MemoryItem
+from engrams.vault.noteindex import estimate_tokens
 from engrams.vault.path import daily_path, diary_path, memory_path
 
 DREAM = "dream"
@@ -103,10 +103,12 @@ class DreamRunner:
         memory = data.decode("utf-8", "replace")
         if self._chat is not None:
             return self._ask_model(self._chat, owner, memory, notes, (today, hash_bytes(data), source))
-        known, new = items.parse(memory), items.parse(notes, fresh=True)
-        tidied = items.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
+        known, new = memoryfile.parse(memory), memoryfile.parse(notes, fresh=True)
+        tidied = memoryfile.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
         diary = _render_diary(tidied)
-        return DreamPlan(owner.key, str(today), items.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped)
+        return DreamPlan(
+            owner.key, str(today), memoryfile.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped
+        )
 
     def hold_plan(self, plan: DreamPlan) -> None:
         """Keep a plan until it is confirmed."""
@@ -195,38 +197,38 @@ class DreamRunner:
         quoted = [prompts.quote(text[-60_000:]) for text in (memory, notes)]
         prompt = prompts.load("dream").render(memory=quoted[0], notes=quoted[1], limit=str(most))
         size = min(8000, 500 + estimate_tokens(memory) * 2 + estimate_tokens(notes))
-        answer = chat.ask(Ask((Message("user", prompt),), "dream", _SCHEMA, max_tokens=size))
+        answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "dream", _SCHEMA, max_tokens=size))
         told = answer.data if isinstance(answer.data, dict) else {}
         rows = [row for row in told.get("items") or () if isinstance(row, dict)]
         found = [MemoryItem(str(row["topic"]), text) for row in rows if (text := " ".join(str(row["text"]).split()))]
         diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
         if not found:
             return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
-        held = items.parse(memory)
+        held = memoryfile.parse(memory)
         # The model may not drop a correction.
         found += [
             item for item in held if item.is_correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)
         ]
-        kept = items.tidy(found, (), (), {}, most).items
+        kept = memoryfile.tidy(found, (), (), {}, most).items
         before = {content_hash(item.text): item.text for item in held}
         after = {content_hash(item.text): item.text for item in kept}
         added = tuple(text for name, text in after.items() if name not in before)
         dropped = tuple((text, "by the model") for name, text in before.items() if name not in after)
-        return DreamPlan(owner.key, str(marks[0]), items.render(kept), diary, marks[1], marks[2], added, dropped)
+        return DreamPlan(owner.key, str(marks[0]), memoryfile.render(kept), diary, marks[1], marks[2], added, dropped)
 
     def _find_gone(self, owner: Scope, known: Sequence[MemoryItem]) -> set[str]:
         """Hash the texts that memory no longer holds."""
-        reach = Reach(owner, (owner,), tree=True)
+        reach = ScopeReach(owner, (owner,), tree=True)
         gone: set[str] = set()
         for item in known:
             name = content_hash(item.text)
-            found = self._parts.store.find(Query(reach, statuses=tuple(Status), hash=name, limit=20)).records
+            found = self._parts.store.find(RecordQuery(reach, statuses=tuple(Status), hash=name, limit=20)).records
             if found and not any(record.status in (Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED) for record in found):
                 gone.add(name)
         return gone
 
     def _find_topics(self, owner: Scope) -> dict[str, str]:
-        page = self._parts.store.find(Query(Reach(owner, (owner,), tree=True), _STATED, limit=1000))
+        page = self._parts.store.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), _STATED, limit=1000))
         return {record.hash: topic for record in page.records if (topic := _topic_of(record))}
 
     def _write_diary(self, owner: Scope, day: date, text: str) -> None:
@@ -239,11 +241,11 @@ class DreamRunner:
 
 def _topic_of(record: Record) -> str:
     if record.kind is Kind.CORRECTION:
-        return items.CORRECTIONS
+        return memoryfile.CORRECTIONS
     return (record.category or (record.tags[0] if record.tags else "")).replace("_", " ").strip().capitalize()
 
 
-def _render_diary(tidied: items.TidyResult) -> str:
+def _render_diary(tidied: memoryfile.TidyResult) -> str:
     lines = [f"Brought in {len(tidied.added)}, dropped {len(tidied.dropped)}, {len(tidied.items)} items now."]
     lines += [f"- in: {text}" for text in tidied.added[:_LISTED]]
     lines += [f"- out ({why}): {text}" for text, why in tidied.dropped[:_LISTED]]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from engrams.ports import Erased, Query, Reach
+from engrams.ports import PurgeReport, RecordQuery, ScopeReach
 from engrams.text.redact import LEAST, REMOVED
 from engrams.types import Scope, Status
+from engrams.vault.dependencies import VaultDeps
 from engrams.vault.disk import FileWrite
-from engrams.vault.jobs import DailyJobs, Outbox
-from engrams.vault.parts import VaultDeps
+from engrams.vault.jobs import DailyJobs, VaultOutbox
 from engrams.vault.path import CONFLICTS, make_slug
 
 _PAGE = 1000
@@ -22,12 +22,12 @@ _REMOVED = "removed"
 class VaultEraser:
     """Eraser of memories with their files. Call with the vault's lock held."""
 
-    def __init__(self, parts: VaultDeps, days: DailyJobs, outbox: Outbox) -> None:
+    def __init__(self, parts: VaultDeps, days: DailyJobs, outbox: VaultOutbox) -> None:
         self._parts, self._days, self._outbox = parts, days, outbox
 
     def purge(
-        self, owner: Scope, ids: Sequence[str], shortened: Sequence[str], erase: Callable[[], Erased], words: Sequence[str]
-    ) -> Erased:
+        self, owner: Scope, ids: Sequence[str], shortened: Sequence[str], erase: Callable[[], PurgeReport], words: Sequence[str]
+    ) -> PurgeReport:
         """Erase memories and their files, also links to them and quotes.
 
         What is to go is noted first: a crash in between leaves nothing."""
@@ -35,8 +35,8 @@ class VaultEraser:
         rows = parts.state.get(owner, ids)
         parts.state.add_erasures((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
         touched = [*ids, *shortened]
-        reach = Reach(owner, (owner,), tree=True)
-        citing = parts.store.find(Query(reach, statuses=tuple(Status), sources=tuple(touched), limit=_PAGE)).records
+        reach = ScopeReach(owner, (owner,), tree=True)
+        citing = parts.store.find(RecordQuery(reach, statuses=tuple(Status), sources=tuple(touched), limit=_PAGE)).records
         linked = [edge.source for edge in parts.store.edges(owner, touched)]
         records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
         # Repetitions can only be found while the texts exist.
@@ -49,7 +49,7 @@ class VaultEraser:
         files += self._clean_conflicts((*ids, *shortened), words)
         paths = [path for row in rows.values() for path in {row.path, row.next_path} if path]
         left = sum(parts.disk.stat(path) is not None for path in paths)
-        return Erased({**done.removed, "files": files}, {**done.remaining, "files": left})
+        return PurgeReport({**done.removed, "files": files}, {**done.remaining, "files": left})
 
     def _drop_old_names(self, owner: Scope, ids: Sequence[str]) -> None:
         """Remove files of shortened memories that are named after old words."""

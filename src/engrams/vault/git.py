@@ -12,8 +12,8 @@ from typing import Any
 
 from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError, install_hint
 from engrams.vault.disk import FileWrite, VaultDisk
+from engrams.vault.historyrewrite import finish_rewrite
 from engrams.vault.path import TOPS
-from engrams.vault.rewrite import finish_rewrite
 
 IGNORE = ".gitignore"
 _IGNORED = ".engrams/\n.obsidian/workspace*\n.trash/\n*.tmp\n"
@@ -44,7 +44,7 @@ class BlameLine:
 
 
 @dataclass(frozen=True, slots=True)
-class FileVersion:
+class CommittedFileChange:
     """File that a commit changed; before or after is None without one."""
 
     path: str
@@ -124,7 +124,7 @@ class GitHistory:
             lines = annotate_lines(repo.object_store, head, path.encode())
             return tuple(_to_line(commit, text) for (commit, _), text in lines)
 
-    def changes(self, name: str) -> tuple[CommitEntry, tuple[FileVersion, ...]]:
+    def changes(self, name: str) -> tuple[CommitEntry, tuple[CommittedFileChange, ...]]:
         """List the files that a commit changed, against its first parent."""
         with self._open() as (repo, _):
             commit = self._find_commit(repo, name)
@@ -240,12 +240,12 @@ class GitHistory:
                 lock.unlink()
 
 
-def diff_trees(repo: Any, before: Any, after: Any) -> tuple[FileVersion, ...]:
+def diff_trees(repo: Any, before: Any, after: Any) -> tuple[CommittedFileChange, ...]:
     """List the files that differ between two trees."""
     old, new = _find_blobs(repo, before), _find_blobs(repo, after)
     changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
     data = [tuple(repo[side[path]].data if path in side else None for side in (old, new)) for path in changed]
-    return tuple(FileVersion(path.decode("utf-8", "replace"), *pair) for path, pair in zip(changed, data, strict=True))
+    return tuple(CommittedFileChange(path.decode("utf-8", "replace"), *pair) for path, pair in zip(changed, data, strict=True))
 
 
 def _find_blobs(repo: Any, tree: Any) -> dict[bytes, Any]:

@@ -8,16 +8,16 @@ from datetime import date, timedelta
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.ports import DAILY, Chat, Job, NoteFlush, OutboxEntry, Query, Reach
+from engrams.ports import DAILY, Chat, Job, NoteFlush, OutboxEntry, RecordQuery, ScopeReach
 from engrams.text.redact import REMOVED, redact
 from engrams.types import Record, Scope, Status
 from engrams.vault.daily import DailyNotes
+from engrams.vault.dependencies import VaultDeps, group_by_owner
 from engrams.vault.dream import DREAM, PAUSE, DreamRunner
-from engrams.vault.notes import NoteIndex
-from engrams.vault.parts import VaultDeps, group_by_owner
+from engrams.vault.filereader import VaultFileReader
+from engrams.vault.filewriter import VaultFileWriter
+from engrams.vault.noteindex import NoteIndex
 from engrams.vault.path import CONFLICTS, DOCUMENTS
-from engrams.vault.pull import VaultPull
-from engrams.vault.push import VaultPush
 from engrams.vault.storewrapper import TOPIC
 
 _LEAST = 12
@@ -111,14 +111,14 @@ COMPLETE = "complete"
 """Name of the fact that every memory has had its file written once."""
 
 
-class Outbox:
+class VaultOutbox:
     """Writer of outbox entries. Call with the vault's lock held.
 
     ``written`` is called with the owner of each batch."""
 
-    def __init__(self, parts: VaultDeps, intake: VaultPull, written: Callable[[Scope], None]) -> None:
+    def __init__(self, parts: VaultDeps, intake: VaultFileReader, written: Callable[[Scope], None]) -> None:
         self.parts, self._intake, self._written = parts, intake, written
-        self._writer = VaultPush(parts)
+        self._writer = VaultFileWriter(parts)
 
     def flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
         """Write the outbox batch by batch; return the number of files."""
@@ -142,7 +142,7 @@ class Outbox:
         if parts.state.get_fact(COMPLETE) == "1":
             return
         for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
-            query = Query(Reach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=BATCH)
+            query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=BATCH)
             while True:
                 page = parts.store.find(query)
                 known = parts.state.get(owner, [record.id for record in page.records])

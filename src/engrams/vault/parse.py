@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from engrams.clock import derive_id
 from engrams.errors import InputError
 from engrams.types import Kind, Provenance, Record, Scope, Status
-from engrams.vault import entry
+from engrams.vault import recordfile
+from engrams.vault.changes import BY_HAND, FoundFile
 from engrams.vault.path import EVICTED, find_scope, is_away, parse_place, path_key
-from engrams.vault.scan import BY_HAND, FoundFile
 
 _KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
 _TRUST = 0.95
@@ -76,5 +76,5 @@ def from_tombstone(record: Record) -> Record:
     meta = {name: value for name, value in record.meta.items() if name != "was"}
     by = "" if record.superseded_by == EVICTED else record.superseded_by
     return replace(
-        record, status=entry.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
+        record, status=recordfile.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
     )

@@ -14,9 +14,9 @@ from typing import Any
 
 from engrams.errors import ExtraError, StoreError
 from engrams.vault import sync
+from engrams.vault.dependencies import VaultDeps
 from engrams.vault.disk import FileWrite
 from engrams.vault.git import GitHistory, diff_trees
-from engrams.vault.parts import VaultDeps
 
 _REF = "refs/engrams/remote"
 _SECONDS = 120

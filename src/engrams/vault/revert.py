@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engrams.errors import EngramsError
-from engrams.ports import Batch, Change, Put
+from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import Edge, Record, Scope, Status
-from engrams.vault import entry, threeway
-from engrams.vault.entry import VaultEntry
+from engrams.vault import recordfile, threeway
+from engrams.vault.dependencies import VaultDeps, decode_text
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.git import FileVersion
-from engrams.vault.parts import VaultDeps, decode_text
+from engrams.vault.git import CommittedFileChange
 from engrams.vault.path import parse_place
+from engrams.vault.recordfile import VaultEntry
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class _EntrySides:
     after: VaultEntry | None = None
 
 
-def revert(parts: VaultDeps, commit: str, versions: Sequence[FileVersion]) -> RevertResult:
+def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange]) -> RevertResult:
     """Revert a commit's versions, with the vault's lock held."""
     done = RevertResult(commit)
     sides: dict[tuple[Scope, str], _EntrySides] = {}
@@ -70,12 +70,12 @@ def _revert_memory(parts: VaultDeps, name: tuple[Scope, str], pair: _EntrySides,
         if ours is None or ours.status is Status.FORGOTTEN:
             return "it is put away already"
         values = {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**ours.meta, "was": str(ours.status)}}
-        changes = (Change(owner, id, values, "forget", ours.version), *_find_ripples(parts, ours, values, others))
-        parts.store.commit(Batch("hand", reason, at, changes=changes))
+        changes = (RecordChange(owner, id, values, "forget", ours.version), *_find_ripples(parts, ours, values, others))
+        parts.store.commit(WriteBatch("hand", reason, at, changes=changes))
         return ""
     old = pair.before.to_record({})
     if ours is None:
-        parts.store.commit(Batch("hand", reason, at, puts=(Put(old),)))
+        parts.store.commit(WriteBatch("hand", reason, at, puts=(NewRecord(old),)))
         return ""
     new = pair.after.to_record({}) if pair.after is not None else ours
     merged = threeway.merge(new, ours, old)
@@ -84,13 +84,13 @@ def _revert_memory(parts: VaultDeps, name: tuple[Scope, str], pair: _EntrySides,
     if not values and not add and not drop:
         return "it has changed since" if merged.lost else "nothing of it is left to undo"
     values, vectors = parts.rules.prepare(ours, values) if values else (values, ())
-    changes = (Change(owner, id, values, "revert", ours.version), *_find_ripples(parts, ours, values, others)) if values else ()
+    changes = (RecordChange(owner, id, values, "revert", ours.version), *_find_ripples(parts, ours, values, others)) if values else ()
     told = tuple((owner, vector) for vector in vectors)
-    parts.store.commit(Batch("hand", reason, at, changes=changes, vectors=told, edges=add, unlink=drop))
+    parts.store.commit(WriteBatch("hand", reason, at, changes=changes, vectors=told, edges=add, unlink=drop))
     return ""
 
 
-def _find_ripples(parts: VaultDeps, ours: Record, values: Mapping[str, Any], others: Collection[tuple[Scope, str]]) -> list[Change]:
+def _find_ripples(parts: VaultDeps, ours: Record, values: Mapping[str, Any], others: Collection[tuple[Scope, str]]) -> list[RecordChange]:
     return [change for change in parts.rules.find_ripples(ours, values) if (change.owner, change.id) not in others]
 
 
@@ -104,7 +104,7 @@ def _diff_links(parts: VaultDeps, ours: Record, pair: _EntrySides) -> tuple[tupl
     return add, tuple(held[name] for name in after if name not in before and name in held)
 
 
-def _revert_text(parts: VaultDeps, version: FileVersion, done: RevertResult) -> None:
+def _revert_text(parts: VaultDeps, version: CommittedFileChange, done: RevertResult) -> None:
     """Undo a note's change, where its lines have not changed since."""
     if version.path.startswith("."):
         return
@@ -134,6 +134,6 @@ def _parse_entry(data: bytes | None) -> VaultEntry | None:
     if data is None:
         return None
     try:
-        return entry.parse_entry(decode_text(data))
+        return recordfile.parse_entry(decode_text(data))
     except FrontMatterError:
         return None

@@ -14,13 +14,13 @@ from threading import Lock
 from typing import TypeAlias
 
 from engrams.errors import InputError
-from engrams.ports import SKILL, Batch, Clock, Embedder, Pool, Put, Reach, Seek, Store, is_skill
+from engrams.ports import SKILL, CandidatePool, CandidateQuery, Clock, Embedder, NewRecord, ScopeReach, Store, WriteBatch, is_skill
 from engrams.types import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
 from engrams.vault.frontmatter import FrontMatterError, load, split
 
 FILE = "SKILL.md"
 _OWNER = Scope(("skills",))
-_REACH = Reach(_OWNER, (_OWNER,), tree=True)
+_REACH = ScopeReach(_OWNER, (_OWNER,), tree=True)
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _MOST = 1000
 """Skills of one folder."""
@@ -63,7 +63,7 @@ class SkillFolder:
         self._store: Store | None = None
         self._odd: tuple[str, ...] = ()
 
-    def seek(self, seek: Seek) -> Pool:
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
         """Search the skills; see the port."""
         return self._refresh().seek(replace(seek, reach=_REACH))
 
@@ -103,9 +103,9 @@ class SkillFolder:
 
     def _fill_store(self) -> Store:
         store = self._make()
-        puts = tuple(Put(skill.record, vector=skill.vector) for skill in self._seen.values() if skill.record is not None)
+        puts = tuple(NewRecord(skill.record, vector=skill.vector) for skill in self._seen.values() if skill.record is not None)
         if puts:
-            store.commit(Batch("skills", "read", self._clock(), puts=puts))
+            store.commit(WriteBatch("skills", "read", self._clock(), puts=puts))
         return store
 
     def _scan_folder(self) -> tuple[dict[str, _Mark], tuple[str, ...]]:

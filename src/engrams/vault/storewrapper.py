@@ -9,11 +9,11 @@ from typing import Protocol
 
 from engrams.ports import (
     NOTE_PIECE,
-    Batch,
-    Committed,
-    Erased,
+    CommitResult,
     JobSpec,
+    PurgeReport,
     Store,
+    WriteBatch,
 )
 from engrams.types import EdgeType, Json, Meta, Scope
 
@@ -33,8 +33,8 @@ class VaultHooks(Protocol):
     """Work of the vault at each change of the store."""
 
     def purge(
-        self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], Erased], words: Sequence[str]
-    ) -> Erased: ...
+        self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], PurgeReport], words: Sequence[str]
+    ) -> PurgeReport: ...
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]: ...
 
@@ -92,7 +92,7 @@ class VaultStore(ForwardingStore):
         super().__init__(store)
         self.vault: VaultHooks | None = None
 
-    def commit(self, batch: Batch) -> Committed:
+    def commit(self, batch: WriteBatch) -> CommitResult:
         outbox = outbox_entries(batch)
         if not outbox:
             return self._store.commit(batch)
@@ -102,7 +102,9 @@ class VaultStore(ForwardingStore):
             self.vault.wake()
         return replace(done, jobs=done.jobs[:-1])
 
-    def purge(self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: Batch | None = None, words: Sequence[str] = ()) -> Erased:
+    def purge(
+        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+    ) -> PurgeReport:
         shortened = [change.id for change in rewrites.changes] if rewrites else []
         if self.vault is None or not (ids or shortened):
             return self._store.purge(owner, ids, at, rewrites, words)
@@ -119,7 +121,7 @@ class VaultStore(ForwardingStore):
         self._store.close()
 
 
-def outbox_entries(batch: Batch) -> tuple[tuple[str, Scope, str, Meta], ...]:
+def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     """Make one outbox entry for each memory whose file changes.
 
     Counts of use, and edges that only count what was found together, make none: they are written with the next change."""

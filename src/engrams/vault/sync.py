@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from engrams.types import Record, Scope, Status
-from engrams.vault import entry, threeway
+from engrams.vault import recordfile, threeway
+from engrams.vault.dependencies import VaultDeps, decode_text
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.git import FileVersion
-from engrams.vault.parts import VaultDeps, decode_text
+from engrams.vault.git import CommittedFileChange
 from engrams.vault.path import DELETED, ENTRIES, is_away, path_key
 
 MemoryName: TypeAlias = tuple[str, str]
@@ -48,7 +48,7 @@ class MergedFiles:
     conflicts: list[str] = field(default_factory=list)
 
 
-def merge_sides(parts: VaultDeps, came: Iterable[FileVersion], mine: Iterable[FileVersion]) -> MergedFiles:
+def merge_sides(parts: VaultDeps, came: Iterable[CommittedFileChange], mine: Iterable[CommittedFileChange]) -> MergedFiles:
     """Merge both sides' changes into files."""
     done = MergedFiles()
     here = list(mine)
@@ -101,7 +101,7 @@ def _merge_memory(parts: VaultDeps, theirs: SideChange, ours: SideChange, done: 
 
 def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tuple[bytes, bool, bool] | None:
     """Merge two versions; return data, away, and lost words of ours."""
-    told = [entry.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
+    told = [recordfile.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
     try:
         was, mine, new = (one.to_record({}) for one in told)
     except (TypeError, KeyError):
@@ -118,10 +118,10 @@ def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tu
     lost = any(name in found.lost for name in ("text", "caption", "summary")) or (
         base is None and _record_texts(mine) != _record_texts(new)
     )
-    return entry.render_entry(record, kept, decode_text(now.data)).encode(), is_away(record), lost
+    return recordfile.render_entry(record, kept, decode_text(now.data)).encode(), is_away(record), lost
 
 
-def _merge_text(parts: VaultDeps, theirs: FileVersion, ours: FileVersion | None, done: MergedFiles) -> bytes | None:
+def _merge_text(parts: VaultDeps, theirs: CommittedFileChange, ours: CommittedFileChange | None, done: MergedFiles) -> bytes | None:
     """Merge a note, a document, or a file that cannot be read."""
     if ours is None or ours.after == theirs.after:
         return theirs.after
@@ -138,10 +138,10 @@ def _merge_text(parts: VaultDeps, theirs: FileVersion, ours: FileVersion | None,
     return theirs.after
 
 
-def _group_by_memory(versions: Iterable[FileVersion]) -> tuple[dict[MemoryName, SideChange], list[FileVersion]]:
+def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[MemoryName, SideChange], list[CommittedFileChange]]:
     """Group changes by memory; return the other files apart."""
     found: dict[MemoryName, SideChange] = {}
-    plain: list[FileVersion] = []
+    plain: list[CommittedFileChange] = []
     for version in versions:
         before, after = _memory_name(version.before), _memory_name(version.after)
         readable = (before is None) == (version.before is None) and (after is None) == (version.after is None)
@@ -158,7 +158,7 @@ def _group_by_memory(versions: Iterable[FileVersion]) -> tuple[dict[MemoryName, 
 def _memory_name(data: bytes | None) -> MemoryName | None:
     """Return a file's memory; None where it is no memory's."""
     try:
-        told = entry.parse_entry(decode_text(data or b""))
+        told = recordfile.parse_entry(decode_text(data or b""))
     except FrontMatterError:
         return None
     scope = told.fields.get("scope")
@@ -178,7 +178,7 @@ def _is_purged(parts: VaultDeps, data: bytes) -> bool:
     return name is not None and any(record.status is Status.PURGED for record in parts.store.get(Scope.parse(name[0]), [name[1]]))
 
 
-def _link_names(links: tuple[entry.FileLink, ...]) -> set[tuple[str, str]]:
+def _link_names(links: tuple[recordfile.FileLink, ...]) -> set[tuple[str, str]]:
     return {(link.type, link.target) for link in links}
 
 

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from engrams.types import HistoryEntry, Record
-from engrams.vault.entry import UNVERSIONED, parse_field
+from engrams.vault.recordfile import UNVERSIONED, parse_field
 
 _LINE_LIMIT = 5000
 _TEXTS = ("text", "caption", "summary")

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Chat, Erased, Job, JobSpec, NoteFlush, PurgeOrder
+from engrams.ports import Chat, Job, JobSpec, NoteFlush, PurgeOrder, PurgeReport
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
+from engrams.vault.changes import ChangeCause
+from engrams.vault.dependencies import MARK, SyncReport, VaultDeps, group_by_owner
 from engrams.vault.erase import VaultEraser
+from engrams.vault.filereader import VaultFileReader
 from engrams.vault.git import IGNORE, GitHistory
-from engrams.vault.jobs import BATCH, COMPLETE, DailyJobs, Outbox
+from engrams.vault.historyrewrite import rewrite_history
+from engrams.vault.jobs import BATCH, COMPLETE, DailyJobs, VaultOutbox
 from engrams.vault.memorytool import MemoryTool
-from engrams.vault.parts import MARK, SyncReport, VaultDeps, group_by_owner
 from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
-from engrams.vault.pull import VaultPull
 from engrams.vault.remote import RemoteExchange
 from engrams.vault.revert import RevertResult, revert
-from engrams.vault.rewrite import rewrite_history
-from engrams.vault.scan import ChangeCause
 from engrams.vault.storewrapper import TOPIC
 from engrams.vault.watch import VaultWatcher
 
@@ -51,8 +51,8 @@ class Vault:
     def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
         self.parts = parts
         self.days = DailyJobs(parts, chat)
-        self._pull = VaultPull(parts)
-        self._outbox = Outbox(parts, self._pull, self.days.plan_dream)
+        self._pull = VaultFileReader(parts)
+        self._outbox = VaultOutbox(parts, self._pull, self.days.plan_dream)
         self.git = GitHistory(parts.disk)
         self._closed = False
         self._watcher: VaultWatcher | None = None
@@ -254,7 +254,9 @@ class Vault:
         kept, _ = self.parts.rules.prepare(dummy, {"text": text})
         return text if kept["text"] == text.strip() else str(kept["text"])
 
-    def purge(self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], Erased], words: Sequence[str]) -> Erased:
+    def purge(
+        self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], PurgeReport], words: Sequence[str]
+    ) -> PurgeReport:
         """Erase memories and their files; the second ids lose words."""
         with self.parts.lock:
             return VaultEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from engrams import clock
-from engrams.ports import Batch, Change, Put
+from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidate import Candidate
 from engrams.write.policy import PolicyDecision
@@ -163,16 +163,16 @@ class ChangeSet:
         end = max(said, fact.valid_from) if fact.valid_from else said
         self._add_change(fact, "supersede", reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=turn.id)
 
-    def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> Batch:
+    def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> WriteBatch:
         """Return all changes as one batch."""
         changes = [
-            Change(self.owner, name, fields, self.actions[name][0], old.version)
+            RecordChange(self.owner, name, fields, self.actions[name][0], old.version)
             for name, old in self.originals.items()
             if (fields := _changed_fields(old, self.current[name]))
         ]
-        puts = tuple(Put(record, vector=vectors.get(record.id)) for record in self.created.values())
+        puts = tuple(NewRecord(record, vector=vectors.get(record.id)) for record in self.created.values())
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
-        return Batch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
+        return WriteBatch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
 
     def _find_future_start(self, candidate: Candidate) -> datetime | None:
         begins = candidate.valid_from

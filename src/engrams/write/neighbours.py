@@ -8,12 +8,12 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 from engrams.errors import ModelError
-from engrams.ports import Condition, Query, Reach, Seek, Where
+from engrams.ports import CandidateQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.candidate import Candidate
-from engrams.write.deps import WriteDeps
-from engrams.write.gate import BRIEF, gate_text
+from engrams.write.contentfilter import BRIEF, gate_text
+from engrams.write.dependencies import WriteDeps
 from engrams.write.slots import canonical_predicate, closed_slots, is_single
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
@@ -29,7 +29,7 @@ _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
     """Find stored statements of the slots that a candidate fills or closes."""
-    known = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
+    known = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
     predicates = tuple(dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)))
     # In a slot of many values, the relevant ones share words with the candidate: ``find_nearest`` finds them.
@@ -42,14 +42,14 @@ def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps) -> li
 
 def find_latest(record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements of the record's session."""
-    query = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
+    query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
     return [one for one in deps.records.find(query).records if one.scope == record.scope]
 
 
 def find_past(candidate: Candidate, record: Record, deps: WriteDeps) -> Sequence[Record]:
     """Find the superseded values of the candidate's slot."""
     predicates = (canonical_predicate(candidate.predicate),)
-    slot = Query(
+    slot = RecordQuery(
         scopes_in_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=predicates, limit=_SLOT
     )
     return deps.records.find(slot).records
@@ -57,7 +57,7 @@ def find_past(candidate: Candidate, record: Record, deps: WriteDeps) -> Sequence
 
 def find_statements(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements whose slots may be synonyms of the candidate's."""
-    query = Query(scopes_in_reach(record.scope), STATEMENTS, OPEN, limit=NEAR * 10)
+    query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, limit=NEAR * 10)
     query = replace(query, predicates=("is",)) if candidate.predicate == "is" else replace(query, subject=candidate.subject)
     return _within_scope(deps.records.find(query).records, record)
 
@@ -68,7 +68,9 @@ def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[
         return []
     words = tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text)))
     model = deps.embedder.card.id if deps.embedder else ""
-    pool = deps.search.seek(Seek(scopes_in_reach(record.scope), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS))
+    pool = deps.search.seek(
+        CandidateQuery(scopes_in_reach(record.scope), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS)
+    )
     order = (-pool.bm).argsort(kind="stable")[:NEAR]
     return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record)
 
@@ -83,7 +85,7 @@ def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps) -> list[R
     except ModelError:
         return []
     same_category = Where("and", (Condition("category", "eq", candidate.category),))
-    seek = Seek(
+    seek = CandidateQuery(
         scopes_in_reach(record.scope), record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category
     )
     pool = deps.search.seek(seek)
@@ -111,7 +113,9 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
     most, first = deps.settings.context_turns, records[0]
     if not most:
         return []
-    turns = Query(Reach(first.scope.owner, (first.scope,)), (Kind.TURN,), (Status.ACTIVE, Status.ARCHIVED), session=first.session)
+    turns = RecordQuery(
+        ScopeReach(first.scope.owner, (first.scope,)), (Kind.TURN,), (Status.ACTIVE, Status.ARCHIVED), session=first.session
+    )
     # Turns are listed by id, which begins with their time.
     before = deps.records.find(replace(turns, after=first.id, limit=_BEFORE)).records
     among = deps.records.find(replace(turns, order="oldest", after=first.id, limit=_AMONG)).records
@@ -136,7 +140,7 @@ def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
     """Find the statements that the model must not repeat."""
-    return deps.records.find(Query(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
+    return deps.records.find(RecordQuery(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
 
 
 def _within_scope(records: Sequence[Record], record: Record) -> list[Record]:
@@ -153,8 +157,8 @@ def durable_scope(scope: Scope) -> Scope:
     return Scope(labels)
 
 
-def scopes_in_reach(scope: Scope) -> Reach:
-    return Reach(scope.owner, durable_scope(scope).chain(), tree=True)
+def scopes_in_reach(scope: Scope) -> ScopeReach:
+    return ScopeReach(scope.owner, durable_scope(scope).chain(), tree=True)
 
 
 def known_speakers(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:

@@ -11,8 +11,8 @@ from engrams.text.terms import terms
 from engrams.types import EdgeType, Evidence, Layer, Record, Status
 from engrams.write.candidate import Candidate, Effect
 from engrams.write.changeset import ChangeSet
-from engrams.write.deps import WriteDeps
-from engrams.write.flow import reconcile_candidate
+from engrams.write.dependencies import WriteDeps
+from engrams.write.pipeline import reconcile_candidate
 from engrams.write.policy import PolicyDecision, has_support
 from engrams.write.slots import canonical_predicate, is_single
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engrams.errors import InputError
-from engrams.ports import NOTE_PIECE, Batch, Change, PurgeOrder, Query, Reach, Records
+from engrams.ports import NOTE_PIECE, PurgeOrder, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import LEAST, find_sentence, find_words, redact, redact_values
 from engrams.types import MERGED, Evidence, Kind, Record, Scope, Status
-from engrams.write import edit
+from engrams.write import manualedits
 from engrams.write.sources import ChangeReport, preview_change
 
 _FIELDS = ("text", "caption", "summary")
@@ -45,13 +45,13 @@ class PurgeCandidate:
     report: ChangeReport
 
 
-def find_candidates(about: str, scope: Scope, store: Records, found: Sequence[Record], min_words: int) -> tuple[PurgeCandidate, ...]:
+def find_candidates(about: str, scope: Scope, store: RecordStore, found: Sequence[Record], min_words: int) -> tuple[PurgeCandidate, ...]:
     """Find memories that mention something or were found by search."""
     if not about.strip():
         raise InputError("It must be told what about.", hint="Name a person, a place or a thing.")
-    reach = Reach(scope.owner, (scope,), tree=True)
-    named = store.find(Query(reach, statuses=_ACTIVE, text=about, limit=_PAGE)).records
-    stated = store.find(Query(reach, statuses=_ACTIVE, about=(fold(about),), limit=_PAGE)).records
+    reach = ScopeReach(scope.owner, (scope,), tree=True)
+    named = store.find(RecordQuery(reach, statuses=_ACTIVE, text=about, limit=_PAGE)).records
+    stated = store.find(RecordQuery(reach, statuses=_ACTIVE, about=(fold(about),), limit=_PAGE)).records
     words = re.compile(r"(?<!\w)" + re.escape(fold(about)) + r"(?!\w)")
     certain = {one.id: one for one in (*named, *stated) if words.search(fold(" ".join((one.subject, one.object, *_texts_of(one)))))}
     every = {**certain, **{one.id: one for one in found if one.status is not Status.PURGED and one.scope.owner == scope.owner}}
@@ -59,7 +59,7 @@ def find_candidates(about: str, scope: Scope, store: Records, found: Sequence[Re
 
 
 def plan_purge(
-    records: Sequence[Record], owner: Scope, store: Records, min_words: int, git: bool = False, known: Sequence[str] = ()
+    records: Sequence[Record], owner: Scope, store: RecordStore, min_words: int, git: bool = False, known: Sequence[str] = ()
 ) -> PurgePlan:
     """Plan the erasure of memories, their derivations and sources.
     ``known``: words of memories that were purged before."""
@@ -70,7 +70,7 @@ def plan_purge(
         report = preview_change(_list_speaking(records, gone), "purge", store, min_words)
         sources = store.get(owner, [one.id for one in report.sources if one.effect == "purged"])
         # Of an exchange that goes with one message the other message stays.
-        found = [(record, *edit.find_dependents(record, store, record.id in asked)) for record in (*gone.values(), *sources)]
+        found = [(record, *manualedits.find_dependents(record, store, record.id in asked)) for record in (*gone.values(), *sources)]
         gone |= {one.id: one for some in found for one in some}
         if len(gone) == before:
             break
@@ -89,13 +89,13 @@ def plan_purge(
     return PurgePlan(tuple(gone.values()), order, unsure, tuple(others))
 
 
-def build_rewrites(order: PurgeOrder, store: Records, batch: Batch) -> tuple[Batch, tuple[Record, ...]]:
+def build_rewrites(order: PurgeOrder, store: RecordStore, batch: WriteBatch) -> tuple[WriteBatch, tuple[Record, ...]]:
     """Complete a batch with shortened texts; return those records."""
     changes, made = [], []
     for record in store.get(order.owner, list(order.quotes)) if order.quotes else ():
         fields = _redact_record(record, order.quotes[record.id]) if record.status is not Status.PURGED else {}
         if fields:
-            changes.append(Change(order.owner, record.id, fields, "redact"))
+            changes.append(RecordChange(order.owner, record.id, fields, "redact"))
             made.append(replace(record, **fields))
     return replace(batch, changes=tuple(changes)), tuple(made)
 
@@ -117,7 +117,7 @@ def _list_speaking(asked: Sequence[Record], gone: Mapping[str, Record]) -> tuple
 
 
 def _find_quotes(
-    speaking: Sequence[Record], ids: Collection[str], owner: Scope, store: Records
+    speaking: Sequence[Record], ids: Collection[str], owner: Scope, store: RecordStore
 ) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Find the words that sources, and what repeats those, have to lose."""
     made = [record for record in speaking if MERGED not in record.meta]
@@ -134,7 +134,7 @@ def _find_quotes(
         if not said and record.kind in _SAID:
             missed[source] = None
     for source in [name for name, some in found.items() if some]:
-        query = Query(Reach(owner, (owner,), tree=True), statuses=_ACTIVE, sources=(source,), limit=_PAGE)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=_ACTIVE, sources=(source,), limit=_PAGE)
         for one in (record for record in store.find(query).records if record.id not in ids):
             repeated = [words for words in found[source] if any(words in text for text in _texts_of(one))]
             if repeated:
@@ -153,7 +153,7 @@ def _texts_of(record: Record) -> Iterator[str]:
     yield from (*record.steps, *(item.quote for item in record.evidence if MERGED not in record.meta))
 
 
-def list_texts(record: Record, store: Records) -> Iterator[str]:
+def list_texts(record: Record, store: RecordStore) -> Iterator[str]:
     """List everything that a memory says or said."""
     yield from (text.strip() for text in _texts_of(record))
     for entry in store.history(record.scope.owner, record.id):
@@ -162,12 +162,12 @@ def list_texts(record: Record, store: Records) -> Iterator[str]:
 
 
 def _find_repeats(
-    words: Sequence[str], owner: Scope, store: Records, ignored: set[str]
+    words: Sequence[str], owner: Scope, store: RecordStore, ignored: set[str]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Find words held by memories that stay: summaries, and others."""
     derived: dict[str, tuple[str, ...]] = {}
     others: dict[str, tuple[str, ...]] = {}
-    query = Query(Reach(owner, (owner,), tree=True), statuses=_ACTIVE, limit=_PAGE)
+    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=_ACTIVE, limit=_PAGE)
     while words:
         page = store.find(query)
         for record in page.records:

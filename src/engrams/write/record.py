@@ -10,12 +10,12 @@ from typing import Literal
 
 from engrams import clock
 from engrams.errors import InputError, ModelError
-from engrams.ports import Embedder, Put
-from engrams.settings import Limits, WriteSettings
-from engrams.types import LAYER_OF, Decision, Json, Kind, Meta, Provenance, Receipt, Record, Scope, Turn, Vector, clean_text
+from engrams.ports import Embedder, NewRecord
+from engrams.settings import SizeLimits, WriteSettings
+from engrams.types import LAYER_OF, Json, Kind, Meta, Provenance, Receipt, Record, Scope, StageDecision, Turn, Vector, clean_text
 from engrams.write import pii, secrets
-from engrams.write.deps import WriteDeps
-from engrams.write.ignore import match_ignore_rule
+from engrams.write.dependencies import WriteDeps
+from engrams.write.ignoredfiles import match_ignore_rule
 
 # Trust by channel, 0..1: the owner's files and imports nearly as much as the owner; the web least.
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
@@ -29,14 +29,14 @@ class IngestedTurn:
 
     record: Record | None
     outcome: Literal["stored", "redacted", "refused"]
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[StageDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JournalResult:
     """Records to store and a receipt for each turn, in order."""
 
-    puts: tuple[Put, ...]
+    puts: tuple[NewRecord, ...]
     receipts: tuple[Receipt, ...]
 
     @property
@@ -60,17 +60,17 @@ def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind:
             continue
         searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
         receipts.append(Receipt(record.id, scope, entry.outcome, record.recorded_at, searchable, decisions=(*entry.decisions, *notes)))
-    return JournalResult(tuple(Put(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
+    return JournalResult(tuple(NewRecord(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
 
 
-def embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[Decision, ...]]:
+def embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[StageDecision, ...]]:
     """Embed records by id; a failure leaves them findable by words."""
     if embedder is None or not records:
         return {}, ()
     try:
         matrix = embedder.embed([record.search_text for record in records], "document")
     except ModelError as problem:
-        return {}, (Decision("embed", "later", problem.message),)
+        return {}, (StageDecision("embed", "later", problem.message),)
     card = embedder.card
     rows = {record.id: row for record, row in zip(records, matrix, strict=True) if row.any()}
     return {name: Vector(name, card.id, card.dimension, row.astype("<f4").tobytes()) for name, row in rows.items()}, ()
@@ -81,7 +81,7 @@ def ingest_turn(
     scope: Scope,
     now: datetime,
     settings: WriteSettings,
-    limits: Limits,
+    limits: SizeLimits,
     *,
     kind: Kind = Kind.TURN,
     channel: str = "",
@@ -95,7 +95,7 @@ def ingest_turn(
     files = _source_files(turn.meta)
     for file in files:
         if rule := match_ignore_rule(file, ignore):
-            return IngestedTurn(None, "refused", (Decision("ignored", "refused", f"{file}: {rule}"),))
+            return IngestedTurn(None, "refused", (StageDecision("ignored", "refused", f"{file}: {rule}"),))
     if kind not in LAYER_OF:
         raise InputError(f"There is no kind {kind!r}.", hint=f"The kinds are: {', '.join(LAYER_OF)}.")
     source = channel or _CHANNEL_OF.get(turn.role, "user")
@@ -127,17 +127,17 @@ def ingest_turn(
     return IngestedTurn(record, "redacted" if decisions else "stored", decisions)
 
 
-def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[Decision, ...]]:
+def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:
     """Redact a text as the settings ask; one decision per family.
     The decisions never repeat the secret."""
-    decisions: list[Decision] = []
+    decisions: list[StageDecision] = []
     for stage, mode, scan in (("secrets", settings.secrets, secrets.scan), ("pii", settings.pii, pii.scan)):
         if mode in ("off", "allow"):
             continue
         findings = scan(text)
         if findings:
             verdict = "refused" if mode == "refuse" else "redacted"
-            decisions.extend(Decision(stage, verdict, name) for name in dict.fromkeys(item.rule for item in findings))
+            decisions.extend(StageDecision(stage, verdict, name) for name in dict.fromkeys(item.rule for item in findings))
             text = secrets.replace_findings(text, findings)
     return text, tuple(decisions)
 
@@ -148,9 +148,9 @@ def _source_files(meta: Meta) -> tuple[str, ...]:
     return tuple(file for file in (one, *listed) if isinstance(file, str) and file)
 
 
-def _redact_parts(parts: dict[str, str], meta: Meta, settings: WriteSettings) -> tuple[dict[str, str], tuple[Decision, ...]]:
+def _redact_parts(parts: dict[str, str], meta: Meta, settings: WriteSettings) -> tuple[dict[str, str], tuple[StageDecision, ...]]:
     kept: dict[str, str] = {}
-    decisions: list[Decision] = []
+    decisions: list[StageDecision] = []
     for name, text in parts.items():
         kept[name], found = clean_secrets(text, settings) if text else (text, ())
         decisions.extend(found)
@@ -194,7 +194,7 @@ def _collect_strings(value: Json) -> list[str]:
             return []
 
 
-def _validate_meta(meta: Meta, limits: Limits) -> Meta:
+def _validate_meta(meta: Meta, limits: SizeLimits) -> Meta:
     if not meta:
         return {}
     try:

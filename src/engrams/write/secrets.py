@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from engrams.write.patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
+from engrams.write.secretpatterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import RefusedError
-from engrams.ports import Batch, Change, Query, Reach, Records, Store
+from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.types import CORRECTED, Kind, Record, Status
-from engrams.write import edit
-from engrams.write.gate import gate_text
+from engrams.write import manualedits
+from engrams.write.contentfilter import gate_text
 
 ChangeAction: TypeAlias = Literal["edit", "forget", "purge"]
 
@@ -43,7 +43,7 @@ class ChangeReport:
     also_said_in: tuple[str, ...] = ()
 
 
-def preview_change(records: Sequence[Record], action: ChangeAction, store: Records, min_words: int) -> ChangeReport:
+def preview_change(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> ChangeReport:
     """Report what a change reaches; changes nothing."""
     gone = {record.id for record in records}
     quotes: dict[str, list[str]] = {}
@@ -63,7 +63,7 @@ def preview_change(records: Sequence[Record], action: ChangeAction, store: Recor
     return ChangeReport(action, told, tuple(effects), tuple(also)[:_LOOKED_UP])
 
 
-def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, store: Records, rest: tuple[set[str], int]) -> str:
+def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, store: RecordStore, rest: tuple[set[str], int]) -> str:
     gone, min_words = rest
     owner, left = source.scope.owner, source.text
     # A purge reaches what an edit or a forget has put away before.
@@ -75,34 +75,34 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
         return "kept"
     for item in source.meta.get(CORRECTED, ()):
         left = left.replace(item["quote"], " ")
-    query = Query(Reach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
+    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
     others = [one for one in store.find(query).records if one.id not in gone]
     alone = not others and gate_text(left, min_words=min_words) is not None
     return _GONE[action] if alone else "shortened"
 
 
-def _find_repeats(record: Record, store: Records) -> list[str]:
+def _find_repeats(record: Record, store: RecordStore) -> list[str]:
     """Find messages with the same quote or the same subject and object."""
     owner, found = record.scope.owner, dict[str, Record]()
     for words in {*(item.quote for item in record.evidence), record.object} - {""} if record.kind in _DERIVED else ():
-        query = Query(Reach(owner, (owner,), tree=True), _SAID, text=words, limit=_LOOKED_UP)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), _SAID, text=words, limit=_LOOKED_UP)
         found.update((one.id, one) for one in store.find(query).records)
     who = "" if record.subject in ("user", "") else fold(record.subject)
     return [one.id for one in found.values() if who in fold(one.text)]
 
 
-def with_sources(batch: Batch, by: Record, action: ChangeAction, store: Records, min_words: int) -> Batch:
+def with_sources(batch: WriteBatch, by: Record, action: ChangeAction, store: RecordStore, min_words: int) -> WriteBatch:
     """Add the changes of a memory's sources and their exchanges."""
-    report, owner, changes = preview_change([by], action, store, min_words), by.scope.owner, list[Change]()
+    report, owner, changes = preview_change([by], action, store, min_words), by.scope.owner, list[RecordChange]()
     known = {change.id for change in batch.changes}
     for effect in (one for one in report.sources if one.effect != "kept"):
-        query = Query(Reach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=(effect.id,), limit=1000)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=(effect.id,), limit=1000)
         for source in (*store.get(owner, [effect.id]), *store.find(query).records):
             # Of an exchange the other half stays.
             whole = effect.effect != "shortened" and source.id == effect.id
             if source.id not in known:
                 fields = _put_away(source, action, by, batch.at) if whole else _mark_corrected(source, effect, action, by, batch.at)
-                changes.append(Change(owner, source.id, fields, action))
+                changes.append(RecordChange(owner, source.id, fields, action))
     return replace(batch, changes=(*batch.changes, *changes))
 
 
@@ -119,28 +119,28 @@ def _mark_corrected(source: Record, effect: SourceEffect, action: ChangeAction, 
     return {"meta": {**source.meta, CORRECTED: [*known, *fresh]}}
 
 
-def build_restoration(record: Record, store: Store, at: datetime) -> Batch:
+def build_restoration(record: Record, store: Store, at: datetime) -> WriteBatch:
     """Build the batch that restores a forgotten or outdated record.
     RefusedError: it is neither."""
-    if (batch := edit.build_unmark(record, store, store, at)) is not None:
+    if (batch := manualedits.build_unmark(record, store, store, at)) is not None:
         return batch
     if record.status is not Status.FORGOTTEN:
         raise RefusedError(f"It is not forgotten: its status is {record.status}.")
-    return with_restored_sources(edit.build_restore([record, *edit.find_dependents(record, store)], at), record, store)
+    return with_restored_sources(manualedits.build_restore([record, *manualedits.find_dependents(record, store)], at), record, store)
 
 
-def with_restored_sources(batch: Batch, record: Record, store: Records) -> Batch:
+def with_restored_sources(batch: WriteBatch, record: Record, store: RecordStore) -> WriteBatch:
     """Add the return of the sources that went with a forgotten memory."""
-    owner, changes = record.scope.owner, list[Change]()
+    owner, changes = record.scope.owner, list[RecordChange]()
     names = tuple(item.source for item in record.evidence)
-    query = Query(Reach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=names, limit=1000)
+    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=names, limit=1000)
     for source in (*store.get(owner, names), *store.find(query).records) if names and record.kind in _DERIVED else ():
         if fields := _bring_back(source, record, store):
-            changes.append(Change(owner, source.id, fields, "restore"))
+            changes.append(RecordChange(owner, source.id, fields, "restore"))
     return replace(batch, changes=(*batch.changes, *changes))
 
 
-def _bring_back(source: Record, record: Record, store: Records) -> dict[str, Any]:
+def _bring_back(source: Record, record: Record, store: RecordStore) -> dict[str, Any]:
     """Fields that return a source, or words of it; empty: none."""
     known, by = source.meta.get(CORRECTED, ()), source.meta.get(_WITH, "")
     marks = [item for item in known if (item["by"], item["action"]) != (record.id, "forget")]

@@ -10,7 +10,7 @@ from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
 from engrams.models.chat.meter import CallUsage, InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
-from engrams.testing import ScriptedReply, Ticker
+from engrams.testing import ScriptedReply, SettableClock
 
 NOON = "2026-11-21T12:00:00"
 
@@ -87,7 +87,7 @@ def test_tokens_end_the_day(connect, ask, server) -> None:
 
 def test_the_hint_says_when_it_resets_and_then_it_does(connect, ask, server) -> None:
     """A spent budget names the time of its reset; from midnight UTC on there is a new one."""
-    clock = Ticker(NOON)
+    clock = SettableClock(NOON)
     model = connect(server, daily_calls=1, clock=clock)
     model.ask(ask())
     clock.forward(hours=8, minutes=20, seconds=30)
@@ -100,7 +100,7 @@ def test_the_hint_says_when_it_resets_and_then_it_does(connect, ask, server) -> 
 
 def test_a_clock_that_goes_back_gives_no_new_budget(connect, ask, server) -> None:
     """Each day is its own account, so going back a day finds it spent, and returning finds today spent."""
-    clock = Ticker(NOON)
+    clock = SettableClock(NOON)
     model = connect(server, daily_calls=1, clock=clock)
     model.ask(ask())
     clock.forward(days=1)
@@ -136,7 +136,7 @@ def test_a_failed_call_costs_no_tokens(connect, ask, server) -> None:
 
 def test_reservations_hold_under_threads() -> None:
     """With calls under way counted in full, threads together cannot overrun a token budget by more than one call."""
-    budget = ModelBudget(Ticker(NOON), tokens=1000)
+    budget = ModelBudget(SettableClock(NOON), tokens=1000)
     let_in = []
     gate = threading.Barrier(8)
 

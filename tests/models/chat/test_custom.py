@@ -10,11 +10,11 @@ import pytest
 
 from engrams.errors import BudgetError, ModelError, SettingsError
 from engrams.models.chat.factory import choose_chat, inject
-from engrams.ports import Answer, Ask
+from engrams.ports import ChatAnswer, ChatRequest
 from engrams.settings import ChatSettings
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
-CLOCK = Ticker()
+CLOCK = SettableClock()
 
 
 def settings(**values: Any) -> ChatSettings:
@@ -109,8 +109,8 @@ def test_an_object_with_ask_is_taken_as_it_is() -> None:
     class Own:
         name = "own"
 
-        def ask(self, ask: Ask) -> Answer:
-            return Answer("x")
+        def ask(self, ask: ChatRequest) -> ChatAnswer:
+            return ChatAnswer("x")
 
     own = Own()
     assert inject(own, settings(), CLOCK) is own

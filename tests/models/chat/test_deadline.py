@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.http import HttpClient
+from engrams.models.httpclient import HttpClient
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask
+from engrams.ports import ChatRequest
 from engrams.testing import ScriptedFault, ScriptedModel
 
 GOOD = {"facts": ["Alice lives in Lisbon", 'Bob\'s cat is called "Mia"']}
@@ -126,7 +126,7 @@ def test_a_slow_answer_in_time_is_an_answer(connect, ask, facts, server, provide
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", [*CONTENT, *TRANSPORT, *PERMANENT])
 def test_nothing_else_is_ever_raised(
-    connect: Callable, ask: Callable[..., Ask], facts: dict, server: ScriptedModel, provider: str, fault: str
+    connect: Callable, ask: Callable[..., ChatRequest], facts: dict, server: ScriptedModel, provider: str, fault: str
 ) -> None:
     """Whatever goes wrong, under a budget that runs out on the way, only ModelError and BudgetError come out."""
     prepared(server, True).fail(fault, times=3)

@@ -19,7 +19,7 @@ from engrams.models.embed.openai import connect as connect_openai
 from engrams.models.embed.remote import RemoteEmbedder
 from engrams.models.retry import RetryPolicy
 from engrams.settings import EmbedSettings
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 
@@ -102,7 +102,7 @@ def connect(faults: Faults) -> Iterator[Callable[..., RemoteEmbedder]]:
     def connect(provider: str = "openai", **values: Any) -> RemoteEmbedder:
         settings = EmbedSettings(provider=provider, **{"model": "m", "url": faults.url, "timeout_seconds": 5.0, **values})  # type: ignore[arg-type]
         make = connect_ollama if provider == "ollama" else connect_openai
-        made.append(make(settings, Ticker(), RetryPolicy(retries=3, first_wait=0.005)))
+        made.append(make(settings, SettableClock(), RetryPolicy(retries=3, first_wait=0.005)))
         return made[-1]
 
     yield connect

@@ -11,8 +11,8 @@ import pytest
 
 from engrams.errors import SettingsError
 from engrams.models.embed.cache import CachedEmbedder
-from engrams.models.embed.cards import make_card
 from engrams.models.embed.factory import choose_embedder
+from engrams.models.embed.families import make_card
 from engrams.models.embed.null import NullEmbedder
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings

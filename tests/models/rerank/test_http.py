@@ -12,9 +12,9 @@ from engrams.errors import ModelError, SettingsError
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.rerank.http import HttpReranker
 from engrams.ports import RankRequest
-from engrams.testing import ScriptedModel, Ticker
+from engrams.testing import ScriptedModel, SettableClock
 
-CLOCK = Ticker()
+CLOCK = SettableClock()
 TEXTS = ("the cat sleeps", "Alice lives in Lisbon", "where in Lisbon does Alice live", "")
 
 

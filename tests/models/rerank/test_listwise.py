@@ -15,8 +15,8 @@ from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.openai import OpenAIChat
 from engrams.models.rerank.listwise import JudgementCase, JudgementPace, JudgementStatus, ListwiseReranker
 from engrams.models.retry import RetryPolicy
-from engrams.ports import Answer, Ask, RankRequest
-from engrams.testing import ScriptedModel, ScriptedRequest, Ticker
+from engrams.ports import ChatAnswer, ChatRequest, RankRequest
+from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
 
 MEMORIES = (("m1", "Alice lives in Lisbon."), ("m2", "Bob has a cat."), ("m3", "Use metric units."), ("m4", "The sky was grey."))
 
@@ -29,8 +29,8 @@ def server() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker("2026-11-21T12:00:00")
+def clock() -> SettableClock:
+    return SettableClock("2026-11-21T12:00:00")
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def chats() -> Iterator[list[ServedChat]]:
 
 
 @pytest.fixture
-def judge(server: ScriptedModel, clock: Ticker, chats: list[ServedChat]) -> ListwiseReranker:
+def judge(server: ScriptedModel, clock: SettableClock, chats: list[ServedChat]) -> ListwiseReranker:
     return ListwiseReranker(chat(server, clock, chats), clock)
 
 
-def chat(server: ScriptedModel, clock: Ticker, chats: list[ServedChat], **budget: int) -> ServedChat:
+def chat(server: ScriptedModel, clock: SettableClock, chats: list[ServedChat], **budget: int) -> ServedChat:
     limits = AskLimits(timeout=5, corrections=1, retry=RetryPolicy(retries=0, first_wait=0.005))
     chats.append(ServedChat(OpenAIChat("m", clock, server.url), ModelBudget(clock, **budget), limits=limits))
     return chats[-1]
@@ -264,8 +264,8 @@ def test_a_judge_without_schemas_will_do(clock) -> None:
         name = "own"
         text = "I would take [2], I think."
 
-        def ask(self, ask: Ask) -> Answer:
-            return Answer(self.text)
+        def ask(self, ask: ChatRequest) -> ChatAnswer:
+            return ChatAnswer(self.text)
 
     own = Own()
     judge = ListwiseReranker(own, clock, JudgementPace(backoff=0))

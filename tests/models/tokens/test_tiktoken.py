@@ -11,7 +11,7 @@ from engrams.errors import SettingsError
 from engrams.models.tokens.estimate import estimate_tokens
 from engrams.models.tokens.factory import choose_counter
 from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenCounter
-from engrams.testing import Ticker
+from engrams.testing import SettableClock
 
 TEXT = "The cat sat on the mat."
 
@@ -49,7 +49,7 @@ def cached(folder: Path) -> None:
 def test_counts_by_the_vocabulary(library: Library, tmp_path: Path) -> None:
     """With the library and its file the count is the library's, and it is loaded once, at the first use."""
     cached(tmp_path)
-    counter = choose_counter("cl100k_base", Ticker())
+    counter = choose_counter("cl100k_base", SettableClock())
     assert library.loads == 0
     assert (counter.name, counter.count(TEXT), counter.count(""), counter.count("<|endoftext|>")) == ("cl100k_base", len(TEXT), 0, 13)
     assert library.loads == 1
@@ -58,7 +58,7 @@ def test_counts_by_the_vocabulary(library: Library, tmp_path: Path) -> None:
 @pytest.mark.covers("S1.60")
 def test_nothing_is_fetched(library: Library) -> None:
     """Without its file on this machine the library is not asked, as it would fetch it; tokens are estimated."""
-    assert choose_counter("cl100k_base", Ticker()).count(TEXT) == estimate_tokens(TEXT)
+    assert choose_counter("cl100k_base", SettableClock()).count(TEXT) == estimate_tokens(TEXT)
     assert library.loads == 0
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_fetched(library: Library) -> None:
 def test_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the library tokens are estimated."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert choose_counter("o200k_base", Ticker()).count("我们明天去北京") == estimate_tokens("我们明天去北京")
+    assert choose_counter("o200k_base", SettableClock()).count("我们明天去北京") == estimate_tokens("我们明天去北京")
 
 
 @pytest.mark.covers("S1.60")
@@ -74,7 +74,7 @@ def test_failure_is_cooled_down(library: Library, tmp_path: Path) -> None:
     """After a failure the vocabulary is not tried again for 600 seconds, then it is."""
     cached(tmp_path)
     library.broken = True
-    clock = Ticker()
+    clock = SettableClock()
     counter = TiktokenCounter("cl100k_base", clock)
     assert counter.count(TEXT) == estimate_tokens(TEXT)
     library.broken = False
@@ -98,4 +98,4 @@ def test_the_real_library(name: str) -> None:
     tiktoken = pytest.importorskip("tiktoken")
     if not os.environ.get("TIKTOKEN_CACHE_DIR"):
         pytest.skip("TIKTOKEN_CACHE_DIR names no folder with vocabularies")
-    assert choose_counter(name, Ticker()).count(TEXT) == len(tiktoken.get_encoding(name).encode(TEXT)) == 7
+    assert choose_counter(name, SettableClock()).count(TEXT) == len(tiktoken.get_encoding(name).encode(TEXT)) == 7

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from tests.store.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
 
-from engrams.ports import Pool, Reach
+from engrams.ports import CandidatePool, ScopeReach
 from engrams.store.index import IndexRow, OwnerIndex
 from engrams.types import Kind
 
 TERMS = [(3, 1.0), (7, 1.0)]
-SEEKS = (seek(), seek(kinds=(Kind.TURN,)), seek(reach=Reach(OWNER, (OWNER,))), seek(history=True))
+SEEKS = (seek(), seek(kinds=(Kind.TURN,)), seek(reach=ScopeReach(OWNER, (OWNER,))), seek(history=True))
 
 
-def same(one: Pool, other: Pool) -> None:
+def same(one: CandidatePool, other: CandidatePool) -> None:
     """Two pools tell the same of the same candidates."""
     assert list(one.ids) == list(other.ids) and dict(one.ids.places) == dict(other.ids.places)
-    for each in fields(Pool):
+    for each in fields(CandidatePool):
         left, right = getattr(one, each.name), getattr(other, each.name)
         if isinstance(left, np.ndarray) and each.name not in ("sessions", "voice"):
             np.testing.assert_allclose(left, right, atol=1e-5, err_msg=each.name)
@@ -34,7 +34,7 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     one = OwnerIndex(DIMENSION)
     one.apply(list(rows.values()))
     change = 1000
-    held: list[tuple[Pool, list[str]]] = []
+    held: list[tuple[CandidatePool, list[str]]] = []
     for _ in range(25):
         for request in dice.sample(SEEKS, 2):
             pool = one.pool(request, TERMS, 0.0, None, 10**6)

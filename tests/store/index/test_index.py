@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from engrams.ports import AsOf, Reach, Seek
+from engrams.ports import AsOf, CandidateQuery, ScopeReach
 from engrams.store.index import IndexRow, OwnerIndex
 from engrams.types import Kind, Scope
 
 OWNER = Scope(("user", "ann"))
-EVERYTHING = Reach(OWNER, (OWNER,), tree=True)
+EVERYTHING = ScopeReach(OWNER, (OWNER,), tree=True)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DIMENSION = 8
 
@@ -60,14 +60,14 @@ def corpus(count: int, seed: int = 0) -> list[IndexRow]:
     ]
 
 
-def seek(**changes: object) -> Seek:
+def seek(**changes: object) -> CandidateQuery:
     vector = np.ones(DIMENSION, np.float32) / np.float32(math.sqrt(DIMENSION))
     values: dict[str, object] = {"reach": EVERYTHING, "now": NOW, "vector": vector, "model": "m"}
-    return Seek(**(values | changes))  # type: ignore[arg-type]
+    return CandidateQuery(**(values | changes))  # type: ignore[arg-type]
 
 
 def scores(
-    index: OwnerIndex, terms: list[tuple[int, float]], request: Seek | None = None, limit: int = 10**6
+    index: OwnerIndex, terms: list[tuple[int, float]], request: CandidateQuery | None = None, limit: int = 10**6
 ) -> dict[str, tuple[float, ...]]:
     pool = index.pool(request or seek(), terms, 0.0, None, limit)
     columns = zip(pool.cos, pool.cosctx, pool.bm, pool.bmctx, pool.bmses, strict=True)
@@ -109,7 +109,7 @@ def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
     rows = corpus(60)
     mine = [each for each in rows if each.rowid % 3]
     index = filled([each if each.rowid % 3 else each._replace(scope=f"{OWNER.key}/project/x") for each in rows])
-    found = scores(index, [(5, 1.0), (9, 1.0)], seek(reach=Reach(OWNER, (OWNER,))))
+    found = scores(index, [(5, 1.0), (9, 1.0)], seek(reach=ScopeReach(OWNER, (OWNER,))))
     assert set(found) == {each.id for each in mine}
     texts = {each.id: np.frombuffer(each.lexemes, np.uint32).tolist() for each in mine}
     lengths = {name: len(words) for name, words in texts.items()}
@@ -192,7 +192,7 @@ def test_kinds_scopes_and_filters_narrow_the_reach() -> None:
     """Only what is of the kind, in the scope and among the allowed rows is a candidate."""
     index = filled([row(1, [1]), row(2, [1], kind="fact"), row(3, [1], scope=f"{OWNER.key}/project/x")])
     assert set(scores(index, [(1, 1.0)], seek(kinds=(Kind.FACT,)))) == {"m2"}
-    assert set(scores(index, [(1, 1.0)], seek(reach=Reach(OWNER, (Scope((*OWNER.labels, "project", "x")),))))) == {"m3"}
+    assert set(scores(index, [(1, 1.0)], seek(reach=ScopeReach(OWNER, (Scope((*OWNER.labels, "project", "x")),))))) == {"m3"}
     pool = index.pool(seek(), [(1, 1.0)], 0.0, np.array([1, 3]), 100)
     assert set(pool.ids) == {"m1", "m3"}
     assert index.speakers(EVERYTHING) == {"Ann": 2, "Bob": 1}

@@ -16,7 +16,7 @@ import pytest
 from tests.store.make import ALICE, START, Time, add, found, get, reach, record, seek, texts
 
 from engrams.errors import StoreError
-from engrams.ports import Claim, Failure, Query
+from engrams.ports import JobClaim, JobFailure, RecordQuery
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 
@@ -32,12 +32,12 @@ def mode(path: Path) -> int:
 def test_nothing_is_created_before_the_first_write(home: Path, clock: Time) -> None:
     """Opening, reading, searching, and work that finds nothing to do leave no file behind."""
     store = opened(home / "deep" / "memory.db", clock)
-    assert store.find(Query(reach())).records == ()
+    assert store.find(RecordQuery(reach())).records == ()
     assert seek(store, "x") == {}
-    assert store.claim(Claim("w", START)) is None
+    assert store.claim(JobClaim("w", START)) is None
     assert not store.finish("x", START)
     assert not store.renew("x", START)
-    assert not store.fail(Failure("x", "", START, None))
+    assert not store.fail(JobFailure("x", "", START, None))
     assert store.retry([], START) == 0
     assert store.enqueue([], START) == ()
     store.clear([1])
@@ -180,7 +180,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from engrams.errors import StoreError
-from engrams.ports import Claim
+from engrams.ports import JobClaim
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 from tests.store.make import START, Time, add, found, record, texts
@@ -193,7 +193,7 @@ if os.geteuid() == 0:
 store = SqliteStore.open(Path(sys.argv[1]), StoreSettings(), Time())
 assert texts(store) == ["Alice likes tea"], texts(store)
 assert len(found(store, "tea")) == 1
-assert store.claim(Claim("w", START)) is None
+assert store.claim(JobClaim("w", START)) is None
 assert store.check(False)["ok"]
 try:
     add(store, record("no"))

@@ -11,7 +11,7 @@ import apsw
 import pytest
 from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
-from engrams.ports import Condition, Query, Reach, Where
+from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore, records, sql
 from engrams.types import Evidence, Kind
@@ -33,25 +33,33 @@ def plan(connection: apsw.Connection, text: str, values: Any) -> str:
 
 
 LISTS = {
-    "newest of an owner": (Query(Reach(ALICE, (ALICE,), tree=True)), "records_recorded (owner=?)", True),
-    "next page": (Query(Reach(ALICE, (ALICE,), tree=True), after="AFTER"), "records_recorded (owner=?", True),
-    "facts": (Query(reach(), kinds=(Kind.FACT,)), "records_kind (owner=? AND kind=?)", True),
-    "several kinds": (Query(reach(), kinds=(Kind.FACT, Kind.NOTE)), "records_kind (owner=? AND kind=?)", False),
+    "newest of an owner": (RecordQuery(ScopeReach(ALICE, (ALICE,), tree=True)), "records_recorded (owner=?)", True),
+    "next page": (RecordQuery(ScopeReach(ALICE, (ALICE,), tree=True), after="AFTER"), "records_recorded (owner=?", True),
+    "facts": (RecordQuery(reach(), kinds=(Kind.FACT,)), "records_kind (owner=? AND kind=?)", True),
+    "several kinds": (RecordQuery(reach(), kinds=(Kind.FACT, Kind.NOTE)), "records_kind (owner=? AND kind=?)", False),
     "start of an id": (
-        Query(reach(), where=Where("and", (Condition("id", "gte", "01abc"), Condition("id", "lt", "01abd")))),
+        RecordQuery(reach(), where=Where("and", (Condition("id", "gte", "01abc"), Condition("id", "lt", "01abd")))),
         "records_id (id>? AND id<?)",
         False,
     ),
-    "one id": (Query(reach(), where=Where("and", (Condition("id", "eq", "01abc"),))), "records_id (id=? AND owner=?)", True),
-    "session": (Query(reach(), session="s1"), "records_session (owner=? AND session=?)", True),
-    "subject": (Query(reach(), subject="alice"), "records_subject (owner=? AND subject=?)", False),
-    "triple": (Query(reach(), subject="alice", predicates=("likes",)), "records_subject (owner=? AND subject=? AND predicate=?)", False),
-    "predicates": (Query(reach(), predicates=("likes", "is")), "records_predicate (owner=? AND predicate=?)", False),
-    "predicates of one": (Query(reach(), predicates=("likes",), about=("ada",)), "records_predicate (owner=? AND predicate=?)", False),
-    "believed": (Query(reach(), kinds=(Kind.FACT, Kind.RULE), order="believed"), "records_believed (owner=?)", True),
-    "hash": (Query(reach(), hash="00" * 16), "records_hash (owner=? AND hash=?)", False),
-    "external id": (Query(reach(), external_id="m"), "records_external (owner=? AND scope=? AND external_id=?)", True),
-    "sources": (Query(reach(), sources=("a", "b")), "quotes USING PRIMARY KEY (owner=? AND source=?)", False),
+    "one id": (RecordQuery(reach(), where=Where("and", (Condition("id", "eq", "01abc"),))), "records_id (id=? AND owner=?)", True),
+    "session": (RecordQuery(reach(), session="s1"), "records_session (owner=? AND session=?)", True),
+    "subject": (RecordQuery(reach(), subject="alice"), "records_subject (owner=? AND subject=?)", False),
+    "triple": (
+        RecordQuery(reach(), subject="alice", predicates=("likes",)),
+        "records_subject (owner=? AND subject=? AND predicate=?)",
+        False,
+    ),
+    "predicates": (RecordQuery(reach(), predicates=("likes", "is")), "records_predicate (owner=? AND predicate=?)", False),
+    "predicates of one": (
+        RecordQuery(reach(), predicates=("likes",), about=("ada",)),
+        "records_predicate (owner=? AND predicate=?)",
+        False,
+    ),
+    "believed": (RecordQuery(reach(), kinds=(Kind.FACT, Kind.RULE), order="believed"), "records_believed (owner=?)", True),
+    "hash": (RecordQuery(reach(), hash="00" * 16), "records_hash (owner=? AND hash=?)", False),
+    "external id": (RecordQuery(reach(), external_id="m"), "records_external (owner=? AND scope=? AND external_id=?)", True),
+    "sources": (RecordQuery(reach(), sources=("a", "b")), "quotes USING PRIMARY KEY (owner=? AND source=?)", False),
 }
 
 
@@ -61,7 +69,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     asked, index, ordered = LISTS[name]
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
-        asked = Query(asked.reach, after=str(first))
+        asked = RecordQuery(asked.reach, after=str(first))
     statement = records.build_statement(connection, asked, START)
     assert statement is not None
     found = plan(connection, statement.text, statement.values)

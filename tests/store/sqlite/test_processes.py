@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.store.make import ALICE, Time, add, found, get, reach, record, texts
 
-from engrams.ports import Query
+from engrams.ports import RecordQuery
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Scope
@@ -20,7 +20,7 @@ from engrams.types import Scope
 START = """
 import os, sys
 from pathlib import Path
-from engrams.ports import Claim, Failure, JobSpec
+from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Scope
@@ -38,7 +38,7 @@ store.close()
 
 WORKER = """
 done = []
-while (job := store.claim(Claim(name, START, 60))) is not None:
+while (job := store.claim(JobClaim(name, START, 60))) is not None:
     done.append(job.key)
     assert store.finish(job.lease, START)
 print(" ".join(done))
@@ -112,7 +112,7 @@ def test_a_killed_writer_loses_nothing(home: Path, clock: Time) -> None:
         process.communicate()
         store = opened(home, clock)
         assert len(store.get(ALICE, acknowledged)) == len(acknowledged)
-        kept = store.find(Query(reach(), limit=1000)).records
+        kept = store.find(RecordQuery(reach(), limit=1000)).records
         (job,) = store.queue()
         assert set(job.payload["items"]) == {one.id for one in kept}
         assert len(found(store, f"run{attempt}")) > 0

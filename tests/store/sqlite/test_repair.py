@@ -11,7 +11,7 @@ import pytest
 from tests.store.make import ALICE, START, Time, add, change, found, get, record, texts, vector
 
 from engrams.errors import StoreError
-from engrams.ports import JobSpec, Put
+from engrams.ports import JobSpec, NewRecord
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Edge, EdgeType
@@ -203,7 +203,9 @@ def test_what_is_readable_is_rescued(home: Path, clock: Time, table: str) -> Non
     """With pages in the middle overwritten, opening saves every record that can be read and keeps the damaged file."""
     store = opened(home, clock)
     many = [record(f"Alice likes tea number {number} and the word w{number}x{number * 31}") for number in range(400)]
-    add(store, *(Put(one, vector=vector(one, 1, number + 1, *[0] * 62)) for number, one in enumerate(many)), jobs=(JobSpec("a", "b"),))
+    add(
+        store, *(NewRecord(one, vector=vector(one, 1, number + 1, *[0] * 62)) for number, one in enumerate(many)), jobs=(JobSpec("a", "b"),)
+    )
     add(store, edges=(Edge(ALICE, many[0].id, many[1].id, EdgeType.RELATES_TO),))
     store.close()
     assert damage_pages(home, table, keep=2)

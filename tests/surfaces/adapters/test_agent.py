@@ -16,7 +16,7 @@ from engrams import MemoryEngine
 from engrams.errors import InputError, NotFoundError, RefusedError, ScopeError
 from engrams.settings import load
 from engrams.surfaces.adapters import AgentMemory
-from engrams.testing import HashEmbedder, Ticker, temp_engine
+from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Scope, Status
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
@@ -56,7 +56,7 @@ def test_everything_works_without_models(memory: AgentMemory) -> None:
 def test_a_dream_reads_the_notes_that_were_flushed(home: Path) -> None:
     """With files, what was flushed is in the day's note, and a dream brings it into MEMORY.md, once."""
     named = {"home": str(home), "jobs.workers": 0, "vault.enabled": True, "vault.git": False, "embed.provider": "null"}
-    with engrams.open(load(named, environ={}).settings, clock=Ticker(START)) as engine:
+    with engrams.open(load(named, environ={}).settings, clock=SettableClock(START)) as engine:
         memory = AgentMemory(engine, ANN)
         assert memory.dream() is False
         assert memory.flush(SAID, "s1", "overflow")

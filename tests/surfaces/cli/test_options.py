@@ -61,10 +61,10 @@ def test_json_page_names_every_field() -> None:
     """The page on JSON output names every field of a record, a receipt, a change and a trace."""
     from dataclasses import fields
 
-    from engrams.types import Decision, DerivedMemory, Evidence, HistoryEntry, Provenance, Receipt, Record, Trace, TraceRow
+    from engrams.types import DerivedMemory, Evidence, HistoryEntry, Provenance, Receipt, Record, StageDecision, Trace, TraceRow
 
     page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
-    shapes = (Record, Receipt, DerivedMemory, Decision, HistoryEntry, Evidence, Provenance, Trace, TraceRow)
+    shapes = (Record, Receipt, DerivedMemory, StageDecision, HistoryEntry, Evidence, Provenance, Trace, TraceRow)
     assert [item.name for shape in shapes for item in fields(shape) if f"`{item.name}`" not in page and f'"{item.name}"' not in page] == []
 
 

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.ports import Claim, Failure, JobSpec
+from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import ScriptedModel, temp_engine
@@ -31,10 +31,11 @@ def test_every_answer_is_safe_for_a_browser(url: str) -> None:
     """Every route, every unknown path, every wrong method and every static file carries the security headers."""
     paths = {path.replace("{", "").replace("}", "") for _, path in list_operations()}
     paths |= {"/nothing", "/v1/nothing", "/v1/memories/x/y/z", "/ui/", "/ui/nothing.js", "/ui/css/parts.css", "//", "/v1/chat/completions"}
-    for path in sorted(paths):
-        for method in ("GET", "POST", "DELETE", "PUT"):
-            answer = httpx2.request(method, url + path, content=b"{", headers={"content-type": "application/json"})
-            assert not unsafe(answer), (method, path, answer.status_code)
+    with httpx2.Client(base_url=url, headers={"content-type": "application/json"}) as client:
+        for path in sorted(paths):
+            for method in ("GET", "POST", "DELETE", "PUT"):
+                answer = client.request(method, path, content=b"{")
+                assert not unsafe(answer), (method, path, answer.status_code)
 
 
 def test_answers_of_the_model_server_are_safe_too() -> None:
@@ -99,9 +100,9 @@ def test_jobs_tell_nobody_of_others(tmp_path: object) -> None:
             ),
             now,
         )
-        job = engine.store.claim(Claim("test", now, kinds=("dead-one",)))
+        job = engine.store.claim(JobClaim("test", now, kinds=("dead-one",)))
         assert job
-        engine.store.fail(Failure(job.lease, "quotes ann", now, None))
+        engine.store.fail(JobFailure(job.lease, "quotes ann", now, None))
         query = "/v1/jobs?state=waiting&state=running&state=dead"
         told = httpx2.get(url + query, headers={"authorization": f"Bearer {secret}"}).json()
         assert (told["jobs"], told["lag_seconds"], told["dead"], told["items"], told["queue_seconds"]) == ({}, 0.0, [], [], 0.0)

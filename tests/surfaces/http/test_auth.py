@@ -18,7 +18,7 @@ from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.auth import RateLimit
 from engrams.surfaces.http.server import check_settings
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Scope
 
 
@@ -28,7 +28,7 @@ class Kept:
 
     url: str
     engine: MemoryEngine
-    clock: Ticker
+    clock: SettableClock
     model: ScriptedModel
 
     def key(self, user: str = "ann", rights: tuple[str, ...] = RIGHTS, days: int = 0) -> tuple[str, httpx2.Client]:
@@ -38,7 +38,7 @@ class Kept:
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Kept]:
-    clock = Ticker(datetime(2025, 6, 1, tzinfo=UTC))
+    clock = SettableClock(datetime(2025, 6, 1, tzinfo=UTC))
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
         temp_engine(clock=clock, serve__require_keys="always", serve__rate_limit=0, serve__upstream=model.url + "/v1") as engine,

@@ -13,7 +13,7 @@ from tests.surfaces.http.running import running
 import engrams
 from engrams import errors
 from engrams.engine import MemoryEngine
-from engrams.ports import Claim, Failure, JobSpec
+from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.health import store_location
@@ -56,9 +56,9 @@ def test_a_closed_store_is_not_ready(engine: MemoryEngine) -> None:
 def test_a_dead_job_shows(engine: MemoryEngine) -> None:
     """Health says that work failed for good and how much of it; memory can still be read and written, so it is ready."""
     engine.store.enqueue((JobSpec("no-such", "x"),), engine.now())
-    job = engine.store.claim(Claim("test", engine.now(), kinds=("no-such",)))
+    job = engine.store.claim(JobClaim("test", engine.now(), kinds=("no-such",)))
     assert job
-    engine.store.fail(Failure(job.lease, "why", engine.now(), None))
+    engine.store.fail(JobFailure(job.lease, "why", engine.now(), None))
     with running(create_app(engine, engine.settings)) as url:
         report = httpx2.get(url + "/health").json()
         assert httpx2.get(url + "/ready").status_code == 200

@@ -16,7 +16,7 @@ from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.settings import CrisisLogSettings, FeedbackSettings
 from engrams.surfaces.http.app import create_app
-from engrams.testing import Ticker, temp_engine
+from engrams.testing import SettableClock, temp_engine
 from engrams.types import Scope
 
 CRISIS = {"session": "s1", "classifier": "rules", "severity": "high"}
@@ -24,12 +24,12 @@ LIKED = {"session": "s1", "label": "positive", "source": "button", "modality": "
 
 
 @pytest.fixture
-def clock() -> Ticker:
-    return Ticker(datetime(2026, 3, 10, 8, tzinfo=UTC))
+def clock() -> SettableClock:
+    return SettableClock(datetime(2026, 3, 10, 8, tzinfo=UTC))
 
 
 @pytest.fixture
-def engine(clock: Ticker) -> Iterator[MemoryEngine]:
+def engine(clock: SettableClock) -> Iterator[MemoryEngine]:
     with temp_engine(user="ann", clock=clock, serve__rate_limit=0) as found:
         yield found
 
@@ -55,7 +55,7 @@ def keyed(engine: MemoryEngine) -> Iterator[Callable[..., httpx2.Client]]:
 
 
 @pytest.mark.covers("S4.55", "S4.56")
-def test_a_crisis_is_kept_once_listed_by_date_and_purged(api: httpx2.Client, clock: Ticker) -> None:
+def test_a_crisis_is_kept_once_listed_by_date_and_purged(api: httpx2.Client, clock: SettableClock) -> None:
     """201 the first time and 200 after it, by Idempotency-Key; the reason is cut; days are filtered; the day of a purge stays."""
     key = {"idempotency-key": "turn-7"}
     answers = [api.post("/safety", json={**CRISIS, "reason": "r" * 600}, headers=key) for _ in range(2)]
@@ -171,7 +171,7 @@ def test_what_is_lost_is_an_outcome_and_shows_in_health(api: httpx2.Client, engi
 
 
 @pytest.mark.covers("S4.56")
-def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: Ticker) -> None:
+def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: SettableClock) -> None:
     """It does so by itself, without a new record: ninety days after a crisis, a hundred and eighty after feedback."""
     build.safety(engine.settings, clock).append_once("s1", classifier="rules", severity="low")
     build.feedback(engine.settings, clock).add("s1", "skip")

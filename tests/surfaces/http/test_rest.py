@@ -10,7 +10,7 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import eventually, patient
 
 from engrams.engine import MemoryEngine
-from engrams.ports import Batch
+from engrams.ports import WriteBatch
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Scope
@@ -70,7 +70,7 @@ def test_the_graph_around_a_memory(api: httpx2.Client, engine: MemoryEngine) -> 
     """Steps along links from the focus, of the wanted types; nodes beyond the limit are said to be there."""
     ids = [add(api, f"Crate {number} is sealed.") for number in range(5)]
     edges = tuple(Edge(ANN, ids[n], ids[n + 1], EdgeType.RELATES_TO, 0.5) for n in range(4))
-    engine.store.commit(Batch("test", "", engine.now(), edges=(*edges, Edge(ANN, ids[0], "tag:box", EdgeType.HAS_TAG))))
+    engine.store.commit(WriteBatch("test", "", engine.now(), edges=(*edges, Edge(ANN, ids[0], "tag:box", EdgeType.HAS_TAG))))
 
     def nodes(**query: object) -> set[str]:
         return {each["id"] for each in api.get("/graph", params={"focus": ids[0], **query}).json()["nodes"]}

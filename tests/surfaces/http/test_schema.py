@@ -64,7 +64,7 @@ def _tried(url: str, examples: int) -> list[str]:
 
 def test_whatever_is_sent_the_answer_is_as_described(url: str) -> None:
     """A few generated requests to every operation: no 5xx, no undescribed status, form or body."""
-    assert _tried(url, 4) == []
+    assert _tried(url, 2) == []
 
 
 @pytest.mark.slow
@@ -76,10 +76,11 @@ def test_whatever_is_sent_for_long(url: str) -> None:
 @pytest.mark.parametrize("method", ["QUERY", "TRACE", "PROPFIND"])
 def test_what_is_ours_takes_no_other_method(url: str, method: str) -> None:
     """A method that a path of ours does not have is a 405 that names those it has, never a request to a model server."""
-    for path, held in httpx2.get(url + "/openapi.json").json()["paths"].items():
-        answer = httpx2.request(method, url + path.replace("{", "").replace("}", ""))
-        assert answer.status_code == 405, path
-        assert {name.upper() for name in held} <= set(answer.headers["allow"].split(", ")), path
+    with httpx2.Client(base_url=url) as client:
+        for path, held in client.get("/openapi.json").json()["paths"].items():
+            answer = client.request(method, path.replace("{", "").replace("}", ""))
+            assert answer.status_code == 405, path
+            assert {name.upper() for name in held} <= set(answer.headers["allow"].split(", ")), path
 
 
 @pytest.mark.parametrize(

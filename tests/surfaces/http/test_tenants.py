@@ -15,7 +15,7 @@ from tests.surfaces.http.running import running
 
 from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
-from engrams.ports import Claim, Failure, JobSpec
+from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import temp_engine
@@ -71,9 +71,9 @@ def _filled(engine: MemoryEngine, victim: httpx2.Client) -> Iterator[str]:
     yield victim.post("/v1/imports", content=f"A {WORD} from a file.".encode(), params={"format": "lines", "name": WORD}).json()["id"]
     scope = "user/victim"
     engine.store.enqueue((JobSpec("no-such", f"{scope}|1", {"scope": scope}),), engine.now())
-    job = engine.store.claim(Claim("test", engine.now(), kinds=("no-such",)))
+    job = engine.store.claim(JobClaim("test", engine.now(), kinds=("no-such",)))
     assert job
-    engine.store.fail(Failure(job.lease, f"the {WORD} failed", engine.now(), None))
+    engine.store.fail(JobFailure(job.lease, f"the {WORD} failed", engine.now(), None))
     yield job.id
     yield from ("px", "c1", f"s-{WORD}", "victim", "user/victim", f"tag:{WORD}")
 

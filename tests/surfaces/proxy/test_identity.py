@@ -10,8 +10,8 @@ from starlette.datastructures import Headers
 
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.body import ChatEnvelope, parse_envelope
 from engrams.surfaces.proxy.identity import identify, opening_id, turn_id
+from engrams.surfaces.proxy.jsonsplice import ChatEnvelope, parse_envelope
 from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 
 SETTINGS = Settings(user="local")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engrams.surfaces.proxy.body import parse_envelope
+from engrams.surfaces.proxy.jsonsplice import parse_envelope
 from engrams.surfaces.proxy.request import is_client_task
 
 TITLE = """### Task:

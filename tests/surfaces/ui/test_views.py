@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.surfaces.ui.conftest import Window
 
-from engrams.ports import Claim, Failure, JobSpec
+from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.types import Kind, Turn
 
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
@@ -111,9 +111,9 @@ def test_a_failed_job_is_seen_and_tried_again(window: Window) -> None:
     store, now = window.served.engine.store, window.served.engine.now()
     kind = f"errand-{window.user}"
     store.enqueue([JobSpec(kind, "k", {"scope": window.scope.key})], now)
-    job = store.claim(Claim("w", now, kinds=(kind,)))
+    job = store.claim(JobClaim("w", now, kinds=(kind,)))
     assert job is not None
-    store.fail(Failure(job.lease, "ModelError: the <b>model</b> said no", now, None))
+    store.fail(JobFailure(job.lease, "ModelError: the <b>model</b> said no", now, None))
     window.go("jobs")
     row = window.page.locator(".dead").filter(has_text="the <b>model</b> said no")
     expect(row).to_be_visible()

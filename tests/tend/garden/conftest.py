@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, Put
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.ports import NewRecord, WriteBatch
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Vector
 
 ANN, BOB = Scope(("user", "ann")), Scope(("user", "bob"))
 
 
 @pytest.fixture
-def clock() -> Ticker:
+def clock() -> SettableClock:
     """A clock that stands still."""
-    return Ticker(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    return SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ Open = Callable[..., MemoryEngine]
 
 
 @pytest.fixture
-def opened(clock: Ticker) -> Iterator[Open]:
+def opened(clock: SettableClock) -> Iterator[Open]:
     """Opens engines whose jobs run by hand, and closes them."""
     made: list[Any] = []
 
@@ -74,5 +74,5 @@ def put(engine: MemoryEngine, text: str, scope: Scope = ANN, **fields: Any) -> s
     record = Record(id=id, scope=scope, text=text, **values)
     row = engine.embedder.embed([text])[0]
     vector = Vector(id, engine.embedder.card.id, len(row), row.tobytes())
-    engine.store.commit(Batch("test", "learned", now, puts=(Put(record, vector=vector),)))
+    engine.store.commit(WriteBatch("test", "learned", now, puts=(NewRecord(record, vector=vector),)))
     return id

@@ -8,7 +8,7 @@ import pytest
 from tests.tend.garden.conftest import ANN, Open, put
 
 from engrams import MemoryEngine
-from engrams.testing import ScriptedModel, Ticker
+from engrams.testing import ScriptedModel, SettableClock
 from engrams.types import Status
 
 REPORT = {"report": {"summary": "Looked through it."}}
@@ -19,7 +19,9 @@ class Cut(BaseException):
 
 
 @pytest.mark.covers("S3.68")
-def test_an_interrupted_cycle_goes_on_and_repeats_nothing(engine: MemoryEngine, clock: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_cycle_goes_on_and_repeats_nothing(
+    engine: MemoryEngine, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was done before the cut is not done again; the rest is, under the same report."""
     gone = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
@@ -46,7 +48,7 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(engine: MemoryEngine, 
 
 @pytest.mark.covers("S3.68")
 def test_a_cycle_that_is_asked_for_does_not_go_on_with_another_one(
-    engine: MemoryEngine, clock: Ticker, monkeypatch: pytest.MonkeyPatch
+    engine: MemoryEngine, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that died is recorded as interrupted; the new one does all that it was asked for."""
     put(engine, "Ann lives by the sea", confidence=0.9)
@@ -70,7 +72,7 @@ def test_a_cycle_that_is_asked_for_does_not_go_on_with_another_one(
 
 @pytest.mark.covers("S3.68")
 def test_a_visit_of_the_model_is_not_made_again(
-    asking: MemoryEngine, model: ScriptedModel, clock: Ticker, monkeypatch: pytest.MonkeyPatch
+    asking: MemoryEngine, model: ScriptedModel, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cut off in the middle, it is recorded as interrupted; its tokens are not spent twice."""
     put(asking, "Ann has a boat")
@@ -90,7 +92,7 @@ def test_a_visit_of_the_model_is_not_made_again(
     assert report.state == "interrupted" and len(model.requests) == 1
 
 
-def fresh(opened: Open, clock: Ticker) -> MemoryEngine:
+def fresh(opened: Open, clock: SettableClock) -> MemoryEngine:
     """An engine with something to merge, to put away and to tidy."""
     engine = opened()
     for text, fields in (
@@ -115,7 +117,7 @@ def seen(engine: MemoryEngine) -> list[tuple[Any, ...]]:
 @pytest.mark.covers("S3.68")
 @pytest.mark.parametrize("after", [False, True])
 def test_a_cut_at_any_write_loses_nothing_and_repeats_nothing(
-    opened: Open, clock: Ticker, monkeypatch: pytest.MonkeyPatch, *, after: bool
+    opened: Open, clock: SettableClock, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
     """Before it or behind it, each write in turn: the next worker brings memory to where an uncut cycle would have, once."""
 

@@ -10,10 +10,10 @@ from tests.tend.garden.conftest import ANN, BOB, Open, named, put
 
 from engrams import MemoryEngine
 from engrams.errors import ConflictError, InputError
-from engrams.ports import GARDEN, GARDEN_STATE, WAKE, Claim, JobSpec
+from engrams.ports import GARDEN, GARDEN_STATE, WAKE, JobClaim, JobSpec
 from engrams.settings import GardenSettings
 from engrams.tend.garden.state import GardenState, compute_allowance, compute_pause, decode, encode
-from engrams.testing import ScriptedModel, ScriptedReply, Ticker
+from engrams.testing import ScriptedModel, ScriptedReply, SettableClock
 from engrams.types import EdgeType, Kind, Provenance, Status, Turn
 
 REPORT = {"report": {"summary": "Looked through it.", "next_minutes": 45}}
@@ -28,7 +28,7 @@ def state(engine: MemoryEngine) -> str:
 
 
 @pytest.mark.covers("S3.62")
-def test_clock_quiet_size_and_hand_start_the_same_job(opened: Open, clock: Ticker) -> None:
+def test_clock_quiet_size_and_hand_start_the_same_job(opened: Open, clock: SettableClock) -> None:
     """N hours after something was learned, M minutes of quiet, too many memories, a command: each is a cycle of the garden."""
     engine = opened(
         garden__enabled=True, garden__trigger_hours=2, garden__idle_minutes=10, garden__trigger_memories=2, garden__quiet_minutes=0.01
@@ -56,7 +56,7 @@ def test_clock_quiet_size_and_hand_start_the_same_job(opened: Open, clock: Ticke
 
 
 @pytest.mark.covers("S3.64")
-def test_nothing_begins_by_itself_unless_it_is_on(engine: MemoryEngine, clock: Ticker) -> None:
+def test_nothing_begins_by_itself_unless_it_is_on(engine: MemoryEngine, clock: SettableClock) -> None:
     """Off by default: no entry, no cycle; one that is asked for runs."""
     assert not GardenSettings().enabled
     engine.add("I live in Ghent.", scope=ANN)
@@ -67,7 +67,7 @@ def test_nothing_begins_by_itself_unless_it_is_on(engine: MemoryEngine, clock: T
 
 
 @pytest.mark.covers("S3.64", "S3.68")
-def test_it_waits_while_somebody_is_talking(opened: Open, clock: Ticker) -> None:
+def test_it_waits_while_somebody_is_talking(opened: Open, clock: SettableClock) -> None:
     """A cycle that meets an active session is put off, and says so; five minutes of quiet later it goes on."""
     engine = opened(garden__enabled=True)
     engine.sessions.begin("s1", scope=ANN)
@@ -83,12 +83,12 @@ def test_it_waits_while_somebody_is_talking(opened: Open, clock: Ticker) -> None
 
 
 @pytest.mark.covers("S3.64")
-def test_there_is_one_cycle_at_a_time_and_a_dead_worker_holds_none_up(engine: MemoryEngine, clock: Ticker) -> None:
+def test_there_is_one_cycle_at_a_time_and_a_dead_worker_holds_none_up(engine: MemoryEngine, clock: SettableClock) -> None:
     """While another worker holds one, a command is told so; when that worker's lease has run out, its cycle is taken over."""
     put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     engine.store.enqueue([JobSpec(GARDEN, "", {"items": [[BOB.key, "asked for", [], True]]})], clock())
-    held = engine.store.claim(Claim("somebody else", clock(), 120, (GARDEN,)))
+    held = engine.store.claim(JobClaim("somebody else", clock(), 120, (GARDEN,)))
     assert held is not None
     with pytest.raises(ConflictError, match="Another cycle"):
         engine.garden.run(ANN)
@@ -101,7 +101,7 @@ def test_there_is_one_cycle_at_a_time_and_a_dead_worker_holds_none_up(engine: Me
 
 
 @pytest.mark.covers("S3.65")
-def test_the_queue_lasts_and_goes_by_priority_then_time(opened: Open, clock: Ticker, tmp_path: Any) -> None:
+def test_the_queue_lasts_and_goes_by_priority_then_time(opened: Open, clock: SettableClock, tmp_path: Any) -> None:
     """It is there in the next process; what is overdue still runs; an entry goes by its id, and no other owner's does."""
     engine = opened(home=str(tmp_path / "home"))
     later = engine.garden.wake(ANN, clock() + timedelta(hours=3), why="later")
@@ -145,7 +145,7 @@ def test_a_cycle_has_its_budget() -> None:
 
 
 @pytest.mark.covers("S3.67")
-def test_the_model_looks_changes_and_reports(asking: MemoryEngine, model: ScriptedModel, clock: Ticker) -> None:
+def test_the_model_looks_changes_and_reports(asking: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
     """It is shown memories by number, asks for more, and what it wants is done within the rules; its report is kept."""
     tea = put(asking, "Ann drinks tea at four", predicate="drinks", object="tea", strength=2)
     clock.forward(minutes=1)
@@ -202,7 +202,7 @@ def test_a_cycle_without_a_report_is_incomplete(asking: MemoryEngine, model: Scr
 
 @pytest.mark.covers("S3.67")
 @pytest.mark.parametrize("fault", ["http_500", "http_429", "bad_json", "empty"])
-def test_a_model_that_fails_ends_its_own_part_only(asking: MemoryEngine, model: ScriptedModel, clock: Ticker, fault: Any) -> None:
+def test_a_model_that_fails_ends_its_own_part_only(asking: MemoryEngine, model: ScriptedModel, clock: SettableClock, fault: Any) -> None:
     """The rules' jobs are done, the report says what happened, and nothing of the model's is."""
     gone = put(asking, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
@@ -247,7 +247,7 @@ def test_no_more_tokens_are_spent_than_there_are(opened: Open, model: ScriptedMo
 
 
 @pytest.mark.covers("S3.69")
-def test_the_log_of_use_is_kept_for_a_day(clock: Ticker) -> None:
+def test_the_log_of_use_is_kept_for_a_day(clock: SettableClock) -> None:
     """Older entries go when a new one comes."""
     state = GardenState().with_usage(clock(), 10, 1)
     clock.forward(hours=23)
@@ -258,7 +258,7 @@ def test_the_log_of_use_is_kept_for_a_day(clock: Ticker) -> None:
 
 
 @pytest.mark.covers("S3.66")
-def test_the_next_cycle_is_when_the_model_wants(opened: Open, model: ScriptedModel, clock: Ticker) -> None:
+def test_the_next_cycle_is_when_the_model_wants(opened: Open, model: ScriptedModel, clock: SettableClock) -> None:
     """As its report says; twice as long after a failure; the longest pause without a limit that is known."""
     engine = opened(**named(model), garden__enabled=True, chat__daily_tokens=1_000_000)
     put(engine, "Ann has a boat")
@@ -305,7 +305,7 @@ def test_a_purge_takes_what_the_model_said_of_memory(asking: MemoryEngine, model
 
 
 @pytest.mark.covers("S3.68")
-def test_every_state_can_be_seen(opened: Open, clock: Ticker) -> None:
+def test_every_state_can_be_seen(opened: Open, clock: SettableClock) -> None:
     """Disabled, idle, scheduled, paused; running was seen above."""
     engine = opened(garden__enabled=True)
     assert state(opened()) == "disabled" and state(engine) == "idle"
@@ -320,7 +320,7 @@ def test_every_state_can_be_seen(opened: Open, clock: Ticker) -> None:
     assert state(engine) == "idle" and engine.garden.reports(ANN)[-1].state == "complete"
 
 
-def test_what_puts_away_waits_where_it_is_to_be_confirmed(opened: Open, clock: Ticker) -> None:
+def test_what_puts_away_waits_where_it_is_to_be_confirmed(opened: Open, clock: SettableClock) -> None:
     """By itself a cycle then only links and tidies; asked for by hand it does the rest."""
     engine = opened(garden__enabled=True, garden__confirm=True)
     id = put(engine, "Ann may like jazz", confidence=0.01)
@@ -332,7 +332,7 @@ def test_what_puts_away_waits_where_it_is_to_be_confirmed(opened: Open, clock: T
     assert engine.get(id, scope=ANN).status is Status.ARCHIVED
 
 
-def test_a_disabled_memory_has_no_garden(opened: Open, clock: Ticker) -> None:
+def test_a_disabled_memory_has_no_garden(opened: Open, clock: SettableClock) -> None:
     """Nothing is learned, and an entry that waits is let go by."""
     engine = opened(enabled=False, garden__enabled=True)
     engine.store.enqueue([JobSpec(WAKE, f"{ANN.key}|x", {"scope": ANN.key})], clock())
@@ -340,7 +340,7 @@ def test_a_disabled_memory_has_no_garden(opened: Open, clock: Ticker) -> None:
     assert engine.garden.reports(ANN) == ()
 
 
-def test_somebody_learns_while_it_works(engine: MemoryEngine, clock: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_somebody_learns_while_it_works(engine: MemoryEngine, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that meets a change looks again, and what was learned meanwhile is kept."""
     one = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)

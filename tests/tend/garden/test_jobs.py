@@ -12,8 +12,8 @@ from tests.tend.garden.conftest import ANN, BOB, Open, put
 
 from engrams import MemoryEngine
 from engrams.errors import InputError, NotFoundError
-from engrams.ports import Batch, Reach
-from engrams.testing import Ticker
+from engrams.ports import ScopeReach, WriteBatch
+from engrams.testing import SettableClock
 from engrams.types import Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status
 
 
@@ -35,7 +35,7 @@ def whole(engine: MemoryEngine, scope: Scope = ANN) -> dict[str, Record]:
 
 def link(engine: MemoryEngine, source: str, target: str, type: EdgeType, weight: float, count: int = 1) -> None:
     """A link as if it had been made before."""
-    engine.store.commit(Batch("test", "linked", engine.now(), edges=(Edge(ANN, source, target, type, weight, count),)))
+    engine.store.commit(WriteBatch("test", "linked", engine.now(), edges=(Edge(ANN, source, target, type, weight, count),)))
 
 
 @pytest.mark.covers("S3.55")
@@ -108,7 +108,7 @@ def test_an_absorbed_memory_goes_with_the_one_it_went_into(engine: MemoryEngine)
 
 
 @pytest.mark.covers("S3.56")
-def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngine, clock: Ticker) -> None:
+def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngine, clock: SettableClock) -> None:
     """Below 0.05 and said once, both, and a day old; nothing is erased."""
     gone = put(engine, "Ann might like jazz", confidence=0.049)
     twice = put(engine, "Ann might like opera", confidence=0.01, strength=2)
@@ -125,7 +125,7 @@ def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngi
 
 
 @pytest.mark.covers("S3.56")
-def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Ticker) -> None:
+def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: SettableClock) -> None:
     """With room for two of four, those that were inferred go, however little the others are believed."""
     engine = opened(garden__max_changes=2)
     correction = put(engine, "It is Kim, not Tim", kind=Kind.CORRECTION, confidence=0.0, provenance=Provenance("user", "rules"))
@@ -138,7 +138,7 @@ def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Ticke
 
 
 @pytest.mark.covers("S3.56")
-def test_age_counts_where_it_is_set_to(opened: Open, clock: Ticker) -> None:
+def test_age_counts_where_it_is_set_to(opened: Open, clock: SettableClock) -> None:
     """A fact of thirty days' life is hardly believed after a hundred; by itself age puts nothing away."""
     put(opened(), "Ann is busy")
     fading = opened(garden__decay=True)
@@ -149,7 +149,7 @@ def test_age_counts_where_it_is_set_to(opened: Open, clock: Ticker) -> None:
 
 
 @pytest.mark.covers("S3.57")
-def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: Ticker) -> None:
+def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: SettableClock) -> None:
     """Two values of one slot, or two that are marked, are shown and left as they are, until somebody decides; either way."""
     first = put(engine, "Ann lives in Ghent", predicate="lives_in", object="Ghent")
     clock.forward(days=1)
@@ -173,7 +173,7 @@ def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: Ticker) -> Non
 
 
 @pytest.mark.covers("S3.57")
-def test_conflicts_are_settled_where_that_is_set(opened: Open, clock: Ticker) -> None:
+def test_conflicts_are_settled_where_that_is_set(opened: Open, clock: SettableClock) -> None:
     """The later one holds from when it was said, and a read of the past still finds the other; what is trusted less does not win."""
     engine = opened(garden__conflicts="auto")
     first = put(engine, "Ann lives in Ghent", predicate="lives_in", object="Ghent")
@@ -191,7 +191,7 @@ def test_conflicts_are_settled_where_that_is_set(opened: Open, clock: Ticker) ->
 
 
 @pytest.mark.covers("S3.59")
-def test_a_fact_whose_file_is_gone_or_changed_is_doubted(opened: Open, clock: Ticker, tmp_path: Path) -> None:
+def test_a_fact_whose_file_is_gone_or_changed_is_doubted(opened: Open, clock: SettableClock, tmp_path: Path) -> None:
     """Its confidence is lowered, once for each change, and it stays; files outside the folder are never looked at."""
     for name in ("kept.py", "edited.py", "lost.py"):
         (tmp_path / name).write_text("x")
@@ -256,12 +256,12 @@ def test_clusters_are_merged_where_there_are_topics(opened: Open) -> None:
     for number in range(4):
         put(engine, f"Ann waters the roses in garden {number}")
     assert engine.garden.run(ANN, ["topics"]).jobs["topics"] >= 4
-    assert engine.store.topics(Reach(ANN, (ANN,), tree=True))
+    assert engine.store.topics(ScopeReach(ANN, (ANN,), tree=True))
     assert opened().garden.run(ANN, ["topics"]).jobs["topics"] == 0
 
 
 @pytest.mark.covers("S3.63")
-def test_a_plan_changes_nothing_and_says_what_the_cycle_then_does(engine: MemoryEngine, clock: Ticker) -> None:
+def test_a_plan_changes_nothing_and_says_what_the_cycle_then_does(engine: MemoryEngine, clock: SettableClock) -> None:
     """The dry run names every change; the cycle makes those; its undo leaves memory as it was."""
     put(engine, "Ann plays the cello every day", predicate="plays", object="cello")
     put(engine, "Ann plays the cello every day!", predicate="plays", object="the cello")
@@ -307,7 +307,7 @@ def test_a_purge_leaves_nothing_to_undo_to(engine: MemoryEngine) -> None:
     assert got(engine, other).status is Status.ACTIVE
 
 
-def test_another_owners_memory_is_never_touched(engine: MemoryEngine, clock: Ticker) -> None:
+def test_another_owners_memory_is_never_touched(engine: MemoryEngine, clock: SettableClock) -> None:
     """Neither by a cycle nor by an undo; a scope below the owner's stands for the owner."""
     mine = put(engine, "Ann may like jazz", confidence=0.01)
     theirs = put(engine, "Bob may like jazz", BOB, confidence=0.01)

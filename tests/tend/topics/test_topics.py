@@ -12,12 +12,12 @@ import pytest
 from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
-from engrams.ports import Batch, Put, Query
-from engrams.ports import Change as Edit
+from engrams.ports import NewRecord, RecordQuery, WriteBatch
+from engrams.ports import RecordChange as Edit
 from engrams.read.request import visible_scopes
 from engrams.tend.topics import MemoryTopics, TopicChange, TopicGroup
 from engrams.tend.topics.label import infer_tag
-from engrams.testing import HashEmbedder, ScriptedModel, Ticker, temp_engine
+from engrams.testing import HashEmbedder, ScriptedModel, SettableClock, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 
 ANN = ("user", "ann")
@@ -32,7 +32,7 @@ def angles() -> Angles:
 
 @pytest.fixture
 def engine(angles: Angles) -> Iterator[MemoryEngine]:
-    with temp_engine(jobs__workers=0, write__extract="off", clock=Ticker(START), embedder=angles) as opened:
+    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles) as opened:
         yield opened
 
 
@@ -133,13 +133,13 @@ def test_topics_as_good_as_one_are_merged_with_their_links(engine: MemoryEngine,
     (kept,) = engine.topics.list(ANN)
     second = add(engine, angles.put("b1", 0.93), angles.put("c1", plane=1), angles.put("d1", 0.92, plane=1))
     tight = engine.settings.topics.model_copy(update={"join_cosine": 0.99})
-    MemoryTopics(engine.store, angles, None, Ticker(START), tight).refresh(ANN)
+    MemoryTopics(engine.store, angles, None, SettableClock(START), tight).refresh(ANN)
     by_label = {group.topic.label: group.topic.id for group in engine.topics.list(ANN)}
     assert set(by_label) == {"a1", "b1", "c1", "d1"}
     a, b, c, d = (by_label[name] for name in ("a1", "b1", "c1", "d1"))
     links = ((a, c, 3), (b, c, 2), (a, b, 9))
     edges = tuple(Edge(OWNER, min(one, two), max(one, two), EdgeType.CO_OCCURS, float(n), n) for one, two, n in links)
-    engine.store.commit(Batch("test", "link", START, edges=edges))
+    engine.store.commit(WriteBatch("test", "link", START, edges=edges))
     assert engine.topics.dedupe(ANN).merged == 1
     groups = {group.topic.id: group for group in engine.topics.list(ANN)}
     gone = ({a, b} - set(groups)).pop()
@@ -161,7 +161,7 @@ def test_concepts_are_made_only_when_asked_with_the_models_names(angles: Angles)
         ScriptedModel() as model,
         temp_engine(
             jobs__workers=0, write__extract="off", embedder=angles, chat__provider="openai", chat__model="m", chat__url=model.url,
-            topics__names="text", clock=Ticker(START),
+            topics__names="text", clock=SettableClock(START),
         ) as engine,
     ):  # fmt: skip
         add(engine, angles.put("tea", 1.0), angles.put("coffee", 0.6), angles.put("rail", plane=1))
@@ -189,7 +189,7 @@ def test_a_model_names_topics_in_two_to_four_words(angles: Angles) -> None:
         ScriptedModel() as model,
         temp_engine(
             jobs__workers=0, write__extract="off", embedder=angles, chat__provider="openai", chat__model="m", chat__url=model.url,
-            chat__retries=0, clock=Ticker(START),
+            chat__retries=0, clock=SettableClock(START),
         ) as engine,
     ):  # fmt: skip
         add(engine, *(angles.put(f"{kind} tea") for kind in ("green", "black", "white")))
@@ -209,7 +209,7 @@ def test_a_model_names_topics_in_two_to_four_words(angles: Angles) -> None:
 @pytest.mark.covers("S3.33")
 def test_memories_of_one_topic_get_the_tag_they_have_in_common(angles: Angles) -> None:
     """A word in two of them, no stop word, of 4 to 32 letters; with a link to the tag; who shares a tag already is left alone."""
-    with temp_engine(jobs__workers=0, write__extract="off", embedder=angles, topics__tags=True, clock=Ticker(START)) as engine:
+    with temp_engine(jobs__workers=0, write__extract="off", embedder=angles, topics__tags=True, clock=SettableClock(START)) as engine:
         some = add(engine, angles.put("The harbour at dawn"), angles.put("Boats in the harbour", 0.9))
         tagged = add(engine, angles.put("with pears", plane=1), angles.put("more pears", 0.9, 1))
         for id in tagged:
@@ -239,7 +239,7 @@ def test_every_fifty_searches_the_topics_are_brought_up_to_date(angles: Angles) 
     """Forty-nine ask for nothing, the fiftieth enqueues the job; without the setting none does."""
     for on in (True, False):
         with temp_engine(
-            jobs__workers=0, write__extract="off", embedder=angles, topics__enabled=on, read__abstain=0.0, clock=Ticker(START)
+            jobs__workers=0, write__extract="off", embedder=angles, topics__enabled=on, read__abstain=0.0, clock=SettableClock(START)
         ) as engine:
             add(engine, angles.put("a lighthouse"))
             for _ in range(49):
@@ -302,7 +302,7 @@ def test_kinds_of_nodes_and_of_links() -> None:
         one, two = add(engine, "one thing", "another thing")
         ends: Mapping[EdgeType, str] = {EdgeType.HAS_TAG: "tag:x", EdgeType.IN_TOPIC: "topic:1"}
         edges = tuple(Edge(OWNER, one, ends.get(type, two), type, 0.5) for type in EdgeType)
-        engine.store.commit(Batch("test", "link", engine.now(), edges=edges))
+        engine.store.commit(WriteBatch("test", "link", engine.now(), edges=edges))
         assert {edge.type for edge in engine.store.edges(OWNER, [one])} == set(EdgeType)
         wanted = {EdgeType.HAS_TAG, EdgeType.IN_TOPIC, EdgeType.RELATES_TO, EdgeType.SUPERSEDES, EdgeType.CONTRADICTS}
         assert {*wanted, EdgeType.DERIVED_FROM} <= set(EdgeType)
@@ -327,9 +327,9 @@ def test_hostile_texts_make_ordinary_topics(engine: MemoryEngine, angles: Angles
 @pytest.mark.covers("S0.29")
 def test_only_longterm_memories_where_the_preset_says_so(angles: Angles) -> None:
     """In the tiers of a cache it is the old memories that are grouped."""
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", embedder=angles, clock=Ticker(START)) as engine:
+    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", embedder=angles, clock=SettableClock(START)) as engine:
         _, old = add(engine, angles.put("recent"), angles.put("old", plane=1))
-        engine.store.commit(Batch("test", "sweep", START, changes=(Edit(OWNER, old, {"tier": Tier.LONGTERM}, "sweep"),)))
+        engine.store.commit(WriteBatch("test", "sweep", START, changes=(Edit(OWNER, old, {"tier": Tier.LONGTERM}, "sweep"),)))
         engine.topics.refresh(ANN)
         assert told(engine.topics.list(ANN)) == {"old": ["old"]}
 
@@ -337,7 +337,7 @@ def test_only_longterm_memories_where_the_preset_says_so(angles: Angles) -> None
 def stored(engine: MemoryEngine, angles: Angles, text: str, kind: Kind) -> None:
     record = Record("r" + text, OWNER, kind, text, START, status=Status.ACTIVE)
     vector = Vector(record.id, angles.card.id, 8, angles.embed([text])[0].tobytes())
-    engine.store.commit(Batch("test", "add", START, puts=(Put(record, vector=vector),)))
+    engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(record, vector=vector),)))
 
 
 def test_gaps_and_summaries_are_in_no_topic(engine: MemoryEngine, angles: Angles) -> None:
@@ -346,4 +346,4 @@ def test_gaps_and_summaries_are_in_no_topic(engine: MemoryEngine, angles: Angles
         stored(engine, angles, angles.put(f"a {kind}"), kind)
     engine.topics.refresh(ANN)
     assert [record.text for group in engine.topics.list(ANN) for record in group.members] == ["a episode"]
-    assert len(engine.store.find(Query(visible_scopes(OWNER))).records) == 3
+    assert len(engine.store.find(RecordQuery(visible_scopes(OWNER))).records) == 3

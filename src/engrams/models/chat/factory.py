@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import SettingsError
-from engrams.ports import Chat, Clock, Ledger
+from engrams.ports import Chat, Clock, UsageLedger
 from engrams.settings import ChatSettings
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def choose_chat(
-    settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: UsageMeter | None = None
+    settings: ChatSettings, clock: Clock, *, ledger: UsageLedger | None = None, meter: UsageMeter | None = None
 ) -> ServedChat | None:
     """Build the configured model, None where there is none; calls nothing.
 
@@ -26,7 +26,7 @@ def choose_chat(
         return None
     if not settings.model and (settings.provider == "ollama" or not settings.url):
         raise SettingsError("`chat.model` is not set.", hint="Name the model that the server should use.")
-    from engrams.models.http import HttpWaits
+    from engrams.models.httpclient import HttpWaits
 
     waits = HttpWaits(settings.connect_seconds, settings.silence_seconds)
     if settings.provider == "ollama":
@@ -40,7 +40,7 @@ def choose_chat(
     return _make_model(server, settings, clock, ledger, None, meter)
 
 
-def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger | None = None, meter: UsageMeter | None = None) -> Chat:
+def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: UsageLedger | None = None, meter: UsageMeter | None = None) -> Chat:
     """Build a chat model from a user's object.
 
     An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
@@ -57,7 +57,7 @@ def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: Ledger |
 
 
 def _make_model(
-    server: ChatServer, settings: ChatSettings, clock: Clock, ledger: Ledger | None, mode: JsonMode | None, meter: UsageMeter | None
+    server: ChatServer, settings: ChatSettings, clock: Clock, ledger: UsageLedger | None, mode: JsonMode | None, meter: UsageMeter | None
 ) -> ServedChat:
     """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from engrams.errors import BudgetError
-from engrams.ports import Clock, Ledger
+from engrams.ports import Clock, UsageLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class ModelBudget:
     Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the last call of a
     day can exceed the token limit, by no more than its own answer."""
 
-    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: Ledger | None = None) -> None:
+    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: UsageLedger | None = None) -> None:
         self._clock = clock
         self._calls = calls
         self._tokens = tokens

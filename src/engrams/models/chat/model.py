@@ -27,7 +27,7 @@ from engrams.models.chat.structured import (
     wrap_schema,
 )
 from engrams.models.retry import RetryPolicy, with_retries
-from engrams.ports import Answer, Ask, Message, ModelMeasurement
+from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelMeasurement
 from engrams.types import Json
 
 _LOG = logging.getLogger(__name__)
@@ -51,12 +51,12 @@ class AskLimits:
 class _AskRun:
     """State of one ask; ``partial``: valid data of a cut answer."""
 
-    ask: Ask
+    ask: ChatRequest
     deadline: float
     calls: int = 0
     tokens: int = 0
     limit: int = 0
-    messages: tuple[Message, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
     partial: Json = field(default=None)
     mode: JsonMode = JsonMode.SCHEMA
     refusals: int = 0
@@ -95,7 +95,7 @@ class ServedChat:
     def name(self) -> str:
         return self._server.name
 
-    def ask(self, ask: Ask) -> Answer:
+    def ask(self, ask: ChatRequest) -> ChatAnswer:
         """Return the model's answer; with a schema, its ``data`` satisfies it.
 
         ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls or tokens
@@ -110,7 +110,7 @@ class ServedChat:
                     if ask.schema is not None:
                         self._modes.record_answer(run.mode, json=True)
                     notes = (*run.notes, note) if note else tuple(run.notes)
-                    return Answer(text, data, run.calls, run.tokens, reply.model or self.name, notes)
+                    return ChatAnswer(text, data, run.calls, run.tokens, reply.model or self.name, notes)
                 case InvalidAnswer():
                     problem = verdict.problem
                     self._prepare_correction(run, verdict, reply)
@@ -118,7 +118,7 @@ class ServedChat:
                     assert_never(verdict)
         if run.partial is not None:
             text = json.dumps(run.partial, ensure_ascii=False)
-            return Answer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
+            return ChatAnswer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
         raise unusable_error(self.name, 1 + self._limits.corrections, problem)
 
     def measure(self) -> ModelMeasurement:
@@ -132,7 +132,7 @@ class ServedChat:
             self.budget.settle_reservation(day, _MEASURED, _MEASURED)
         start = time.monotonic()
         try:
-            self.ask(Ask((Message("user", "Give the name of any city as JSON."),), "doctor", _CITY, max_tokens=64))
+            self.ask(ChatRequest((ChatMessage("user", "Give the name of any city as JSON."),), "doctor", _CITY, max_tokens=64))
             way = str(self._modes.current())
         except ModelError as problem:
             if not is_unusable(problem):

@@ -21,7 +21,7 @@ from engrams.models.chat.protocol import (
     to_messages,
 )
 from engrams.models.chat.schema import is_strict
-from engrams.models.http import HttpClient, HttpWaits, parse_address
+from engrams.models.httpclient import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from engrams.ports import Message
+from engrams.ports import ChatMessage
 from engrams.types import Json
 
 
@@ -26,7 +26,7 @@ class ServerCall:
     ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the messages hold it already. ``seconds``:
     until there must be a complete answer."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     seconds: float
     schema: Mapping[str, Json] | None = None
     mode: JsonMode = JsonMode.PROMPT
@@ -85,7 +85,7 @@ def mentions(body: bytes, *words: str) -> bool:
     return any(word in text for word in words)
 
 
-PROBE = ServerCall((Message("user", "Answer with the word ok."),), 0.0, max_tokens=8)
+PROBE = ServerCall((ChatMessage("user", "Answer with the word ok."),), 0.0, max_tokens=8)
 """Call that measures a model."""
 
 

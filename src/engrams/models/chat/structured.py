@@ -12,7 +12,7 @@ from engrams.errors import ModelError
 from engrams.models.chat.protocol import JsonMode, ServerReply
 from engrams.models.chat.repair import parse, strip_thoughts
 from engrams.models.chat.schema import check
-from engrams.ports import Message
+from engrams.ports import ChatMessage
 from engrams.types import Json
 
 _ORDER = (JsonMode.SCHEMA, JsonMode.TOOL, JsonMode.PROMPT)
@@ -110,24 +110,26 @@ def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     return outer | {key: schema[key] for key in ("$defs", "definitions") if key in schema}
 
 
-def compose_messages(messages: tuple[Message, ...], schema: Mapping[str, Json] | None, mode: JsonMode) -> tuple[Message, ...]:
+def compose_messages(messages: tuple[ChatMessage, ...], schema: Mapping[str, Json] | None, mode: JsonMode) -> tuple[ChatMessage, ...]:
     """Add the wanted JSON to the messages, in the mode ``prompt``."""
     if schema is None or mode is not JsonMode.PROMPT:
         return messages
     wanted = f"Answer with one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
     if messages and messages[0].role == "system":
-        return (Message("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:])
-    return (Message("system", wanted), *messages)
+        return (ChatMessage("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:])
+    return (ChatMessage("system", wanted), *messages)
 
 
-def compose_correction(messages: tuple[Message, ...], answer: str, problem: str, schema: Mapping[str, Json] | None) -> tuple[Message, ...]:
+def compose_correction(
+    messages: tuple[ChatMessage, ...], answer: str, problem: str, schema: Mapping[str, Json] | None
+) -> tuple[ChatMessage, ...]:
     """Ask again, with the unusable answer and its problem."""
     again = f"That answer cannot be used. {problem}\nGive the whole answer again"
     if schema is not None:
         # Stated here whatever the mode: a server that ignored the schema has not shown it to the model.
         again += f", as one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
-    quoted = (Message("assistant", answer[:_QUOTED]),) if answer.strip() else ()
-    return (*messages, *quoted, Message("user", again if schema is not None else again + "."))
+    quoted = (ChatMessage("assistant", answer[:_QUOTED]),) if answer.strip() else ()
+    return (*messages, *quoted, ChatMessage("user", again if schema is not None else again + "."))
 
 
 def unusable_error(name: str, tries: int, problem: str) -> ModelError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
-from engrams.models.embed.cards import BUILTIN_FLOORS, Purpose, add_prefixes
+from engrams.models.embed.families import BUILTIN_FLOORS, Purpose, add_prefixes
 from engrams.models.embed.wordpiece import WordPiece, split_words
 from engrams.ports import EmbedderCard
 from engrams.text.cache import text_cache

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.models.embed.cards import make_card
+from engrams.models.embed.families import make_card
 from engrams.models.embed.remote import NO_API, RemoteEmbedder, parse_list, parse_vector
-from engrams.models.http import HttpClient, parse_address
+from engrams.models.httpclient import HttpClient, parse_address
 from engrams.models.retry import RetryPolicy
 from engrams.ports import Clock
 from engrams.settings import EmbedSettings

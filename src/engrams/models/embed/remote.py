@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from engrams.errors import ModelError
 from engrams.models.chat.protocol import mentions
-from engrams.models.embed.cards import UNKNOWN, Purpose, add_prefixes, with_dimension
-from engrams.models.http import HttpClient, HttpResponse
+from engrams.models.embed.families import UNKNOWN, Purpose, add_prefixes, with_dimension
+from engrams.models.httpclient import HttpClient, HttpResponse
 from engrams.models.retry import RetryPolicy, status_error, with_retries
 from engrams.ports import Clock, EmbedderCard
 from engrams.settings import EmbedSettings

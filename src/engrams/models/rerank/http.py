@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.http import HttpClient, parse_address
+from engrams.models.httpclient import HttpClient, parse_address
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
 from engrams.models.retry import status_error
 from engrams.ports import Clock, RankRequest

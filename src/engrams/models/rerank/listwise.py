@@ -17,7 +17,7 @@ from engrams.models.chat.repair import parse
 from engrams.models.chat.schema import check
 from engrams.models.chat.structured import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
-from engrams.ports import Answer, Ask, Chat, Clock, Message, RankRequest
+from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest, Clock, RankRequest
 from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
@@ -236,7 +236,7 @@ def _ask_vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, f
     try:
         if seconds <= 0:
             raise ModelError("There was no time for a second vote.")
-        answer = chat.ask(Ask((Message("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
+        answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
     except BudgetError as problem:
         return _LostVote(JudgementStatus.ALL_FAILED, problem)
     except ModelError as problem:
@@ -249,7 +249,7 @@ def _ask_vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, f
     return _Vote(tuple(number - 1 for number in dict.fromkeys(numbers)))
 
 
-def _parse_numbers(answer: Answer, shape: Mapping[str, Any]) -> list[int] | None:
+def _parse_numbers(answer: ChatAnswer, shape: Mapping[str, Any]) -> list[int] | None:
     data = answer.data
     if data is None:
         # A Chat that knows no schemas.

@@ -55,7 +55,7 @@ _COMMON = _word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class NameMention:
     """Name in a query, from ``at`` to ``end`` without possessive ending.
 
     ``speaker``: empty for an unknown name."""
@@ -92,10 +92,10 @@ def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
     return SpeakerNames(full, alone, max((len(_find_words(name)) for name in full), default=0))
 
 
-def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[Mention, ...]:
+def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[NameMention, ...]:
     """Find names in a query, in order ("Anna Maria Lopez" is one)."""
     names = _speaker_names(tuple(sorted(speakers)))
-    found: list[Mention] = []
+    found: list[NameMention] = []
     taken = 0
     words = _find_words(query)
     for index, word in enumerate(words):
@@ -116,13 +116,13 @@ def _starts_sentence(query: str, at: int) -> bool:
     return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
 
 
-def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNames) -> Mention | None:
+def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNames) -> NameMention | None:
     first, full, single, longest = words[index], names.full, names.single, names.longest
     for count in (4, 3, 2):
         if count <= longest and index + count <= len(words):
             last = words[index + count - 1]
             if (speaker := full.get(fold(query[first.start() : last.end()]))) is not None:
-                return Mention(first.start(), last.end(), speaker, _is_possessive(query, last.end()))
+                return NameMention(first.start(), last.end(), speaker, _is_possessive(query, last.end()))
     word = fold(first[0])
     capital, owns = first[0][0].isupper(), _is_possessive(query, first.end())
     for name, end in ((word, first.end()), (word.removesuffix("s"), first.end() - 1)):
@@ -132,13 +132,13 @@ def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names
         common = name in _ALSO_WORDS or name in STOP or name in _COMMON
         if common and not (capital and (owns or not _starts_sentence(query, first.start()))):
             continue
-        return _reject_other_surname(query, words, index, Mention(first.start(), end, speaker, owns or name != word))
+        return _reject_other_surname(query, words, index, NameMention(first.start(), end, speaker, owns or name != word))
     if capital and len(word) >= 3 and word not in _COMMON and word not in STOP and (speaker := _match_short_name(word, single)) is not None:
-        return Mention(first.start(), first.end(), speaker, owns)
+        return NameMention(first.start(), first.end(), speaker, owns)
     return None
 
 
-def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int, mention: Mention) -> Mention | None:
+def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int, mention: NameMention) -> NameMention | None:
     if mention.possessive or index + 1 >= len(words) or " " not in mention.speaker:
         return mention
     following = words[index + 1]
@@ -152,7 +152,7 @@ def _match_short_name(word: str, single: Mapping[str, str]) -> str | None:
     return owners.pop() if len(owners) == 1 else None
 
 
-def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Mention | None:
+def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> NameMention | None:
     first = words[index]
     if not first[0][0].isupper() or len(first[0]) < 2 or fold(first[0]) in _COMMON:
         return None
@@ -163,7 +163,7 @@ def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Me
         if query[last.end() : following.start()] != " " or not following[0][0].isupper() or fold(following[0]) in _COMMON:
             break
         last = following
-    return Mention(first.start(), last.end(), "", _is_possessive(query, last.end()))
+    return NameMention(first.start(), last.end(), "", _is_possessive(query, last.end()))
 
 
 def _is_possessive(query: str, end: int) -> bool:
@@ -172,7 +172,7 @@ def _is_possessive(query: str, end: int) -> bool:
     )
 
 
-def _find_unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[Mention]) -> list[Mention]:
+def _find_unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[NameMention]) -> list[NameMention]:
     """Add names in scripts without blanks, found inside longer runs."""
     kept = list(found)
     for name, speaker in sorted(known, key=lambda pair: -len(pair[0])):
@@ -180,7 +180,7 @@ def _find_unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence
             if any(place.start() < other.end and other.at < place.end() and other.speaker for other in kept):
                 continue
             kept = [other for other in kept if not (place.start() < other.end and other.at < place.end())]
-            kept.append(Mention(place.start(), place.end(), speaker, query[place.end() : place.end() + 1] in ("的", "の")))
+            kept.append(NameMention(place.start(), place.end(), speaker, query[place.end() : place.end() + 1] in ("的", "の")))
     return sorted(kept, key=lambda mention: mention.at)
 
 
@@ -203,7 +203,7 @@ _OBJECT = re.compile(
 _JOINS = re.compile(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 
 
-def asked_speakers(query: str, named: Sequence[Mention]) -> tuple[str, ...]:
+def asked_speakers(query: str, named: Sequence[NameMention]) -> tuple[str, ...]:
     """Speakers a query asks about, with those joined by "and".
 
     Those whose view it wants, else the subject of its question, else the first one that is not merely an object ("to Ann")."""

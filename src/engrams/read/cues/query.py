@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from engrams.read.cues import intent, mentions, rewrite
+from engrams.read.cues import firstperson, intent, mentions
 from engrams.read.cues.conversation import TAIL
 from engrams.read.cues.intent import QuestionKind
 from engrams.text.normalize import fold
@@ -69,7 +69,7 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
     characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged."""
     tail = query[-TAIL:]
     tongue = detect_language(tail)
-    text = rewrite.strip_politeness(tail)
+    text = firstperson.strip_politeness(tail)
     folded = fold(text)
     named = mentions.find_mentions(text, speakers, tongue)
     about = mentions.asked_speakers(text, named)
@@ -81,8 +81,8 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
         other_names=tuple(dict.fromkeys(text[mention.at : mention.end] for mention in named if not mention.speaker)),
         asked_about=about,
         role=role,
-        dense_text=rewrite.rewrite_dense(text, named, rewrite.QuerySubject(about, role, tongue, company)) or text,
-        lexical_text=rewrite.rewrite_lexical(text, named, about) or text,
+        dense_text=firstperson.rewrite_dense(text, named, firstperson.QuerySubject(about, role, tongue, company)) or text,
+        lexical_text=firstperson.rewrite_lexical(text, named, about) or text,
         spans=find_times(tail, now),
         kind=intent.question_kind(folded),
         wants_time=intent.wants_time(folded),

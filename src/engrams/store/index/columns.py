@@ -150,7 +150,7 @@ def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], np
     return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
 
 
-class CodeBook:
+class StringCodes:
     """Strings as small numbers, in order of appearance."""
 
     def __init__(self) -> None:

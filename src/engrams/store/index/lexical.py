@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engrams.store.index.candidateview import WINDOW, CandidateColumns, IndexView
 from engrams.store.index.columns import IndexColumns
-from engrams.store.index.view import WINDOW, GatheredColumns, IndexView
 
 _NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
@@ -115,7 +115,7 @@ class LexicalScores:
     average: float
     b: float
 
-    def score_windows(self, size: int, some: GatheredColumns) -> npt.NDArray[np.float32]:
+    def score_windows(self, size: int, some: CandidateColumns) -> npt.NDArray[np.float32]:
         """BM25 of each candidate with the two turns before it.
 
         ``size``: number of all slots."""

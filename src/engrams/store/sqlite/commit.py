@@ -12,11 +12,11 @@ import apsw
 
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import Batch, Change, Committed, Put
-from engrams.store.sqlite import graph, jobs, lexicon, records, sessions
-from engrams.store.sqlite.lexicon import TermLexicon
+from engrams.ports import CommitResult, NewRecord, RecordChange, WriteBatch
+from engrams.store.sqlite import graph, jobs, records, sessions, termids
 from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
 from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query, result_code
+from engrams.store.sqlite.termids import TermLexicon
 from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
@@ -42,10 +42,10 @@ class BatchCommit:
 
     _connection: apsw.Connection
 
-    def __init__(self, batch: Batch, terms: TermLexicon, database: Database) -> None:
+    def __init__(self, batch: WriteBatch, terms: TermLexicon, database: Database) -> None:
         self._batch, self._lexicon, self._database = batch, terms, database
 
-    def run(self, connection: apsw.Connection) -> Committed:
+    def run(self, connection: apsw.Connection) -> CommitResult:
         """Write the batch; again after a rollback.
 
         ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record."""
@@ -79,11 +79,11 @@ class BatchCommit:
         self._save_rows()
         if self._changed != first:
             execute(self._connection, "set_changes", self._changed)
-        return Committed(existing=self._existing, jobs=made)
+        return CommitResult(existing=self._existing, jobs=made)
 
     # ------------------------------------------------------------------------------------------------------ new ones
 
-    def _put(self, put: Put) -> None:
+    def _put(self, put: NewRecord) -> None:
         record = self._with_stored_sources(put.record)
         owner, scope, digest = record.scope.owner.key, record.scope.key, bytes.fromhex(record.hash)
         if record.external_id:
@@ -101,7 +101,7 @@ class BatchCommit:
         if put.vector is not None:
             records.save_vector(self._connection, number, put.vector)
 
-    def _insert(self, put: Put, owner: str, digest: bytes) -> int:
+    def _insert(self, put: NewRecord, owner: str, digest: bytes) -> int:
         record = put.record
         if record.status is Status.PURGED:
             raise InputError("A purged record cannot be added.")
@@ -148,7 +148,7 @@ class BatchCommit:
 
     # ------------------------------------------------------------------------------------------------------ changes
 
-    def _change(self, change: Change) -> None:
+    def _change(self, change: RecordChange) -> None:
         number, record = self._fetch_record(change.owner, self._stored_id(change.id))
         version = self._versions.setdefault(number, record.version)
         if change.expect is not None and change.expect not in (version, record.version):
@@ -253,12 +253,12 @@ def remove_postings(connection: apsw.Connection, number: int) -> None:
     """Remove a record's terms from the full-text index."""
     lexemes = fetch_one(connection, "lexemes_of", number)[0]
     if lexemes:
-        execute(connection, "drop_posting", number, " ".join(lexicon.decode(connection, lexemes)))
+        execute(connection, "drop_posting", number, " ".join(termids.decode(connection, lexemes)))
 
 
 def _text_features(text: str) -> dict[str, int | bool]:
     """Text features for searches; parsers are imported on use."""
-    from engrams.text.features import is_question, word_count
+    from engrams.text.measures import is_question, word_count
     from engrams.text.when import find_times
 
     return {"words": word_count(text), "question": is_question(text), "dated": bool(find_times(text[:_MAX_PARSED], _ANY_TIME))}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from engrams.clock import micros, parse_time
 from engrams.errors import InputError, ScopeError
-from engrams.ports import AsOf, Condition, Reach, Where
+from engrams.ports import AsOf, Condition, ScopeReach, Where
 from engrams.store.sqlite.rows import ENUMS, LISTS, LONG_TEXTS, REALS, TEXTS, TIMES, WHOLES, encode_json
 from engrams.types import Scope
 
@@ -41,7 +41,7 @@ def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND")
     return SqlClause(f"({text})" if len(kept) > 1 else text, tuple(value for part in kept for value in part.values))
 
 
-def reach_clause(seen: Reach) -> SqlClause:
+def reach_clause(seen: ScopeReach) -> SqlClause:
     """Restrict to the owner and the scopes of the reach."""
     owner = SqlClause("owner = ?", (seen.owner.key,))
     keys = [*map(attrgetter("key"), seen.scopes)]

@@ -9,7 +9,7 @@ import apsw
 
 from engrams.clock import micros
 from engrams.errors import StoreError
-from engrams.ports import Reach
+from engrams.ports import ScopeReach
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.rows import to_datetime
 from engrams.store.sqlite.sql import MEND, execute, fetch_all, fetch_composed, query
@@ -32,7 +32,7 @@ def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], 
     )
 
 
-def list_topics(connection: apsw.Connection, seen: Reach) -> tuple[Topic, ...]:
+def list_topics(connection: apsw.Connection, seen: ScopeReach) -> tuple[Topic, ...]:
     """Topics and concepts of the scopes in reach, by id."""
     within = filters.reach_clause(seen)
     rows = fetch_composed(connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values)

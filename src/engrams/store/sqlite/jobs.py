@@ -12,7 +12,7 @@ import apsw
 
 from engrams.clock import micros, new_id
 from engrams.errors import InputError
-from engrams.ports import KEPT, Claim, Failure, Job, JobSpec
+from engrams.ports import KEPT, Job, JobClaim, JobFailure, JobSpec
 from engrams.store.sqlite.rows import decode_json, decode_time, encode_json, to_datetime
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json, Meta
@@ -57,7 +57,7 @@ def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     return merged
 
 
-def claim(connection: apsw.Connection, ask: Claim) -> Job | None:
+def claim(connection: apsw.Connection, ask: JobClaim) -> Job | None:
     """Lease the next due job; one at a time by key."""
     now = micros(ask.now)
     while True:
@@ -91,7 +91,7 @@ def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
     return done
 
 
-def fail(connection: apsw.Connection, failure: Failure) -> bool:
+def fail(connection: apsw.Connection, failure: JobFailure) -> bool:
     """Record a failure; False if the lease was lost.
 
     The job is dead without ``retry_at``, or when its attempts are used up."""
@@ -149,12 +149,12 @@ def find_next_due(connection: apsw.Connection) -> datetime | None:
     return decode_time(fetch_one(connection, "next_due")[0])
 
 
-def is_claimable(connection: apsw.Connection, ask: Claim) -> bool:
+def is_claimable(connection: apsw.Connection, ask: JobClaim) -> bool:
     """Test for a claimable job without the write lock."""
     return _find_due(connection, ask) is not None
 
 
-def _find_due(connection: apsw.Connection, ask: Claim) -> tuple[Any, ...] | None:
+def _find_due(connection: apsw.Connection, ask: JobClaim) -> tuple[Any, ...] | None:
     if ask.id:
         return fetch_first(connection, "named_job", micros(ask.now), ask.id)
     return fetch_first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))

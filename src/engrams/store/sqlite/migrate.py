@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from engrams.errors import StoreError
-from engrams.store.sqlite import lexicon
+from engrams.store.sqlite import termids
 from engrams.store.sqlite.sql import Migration, execute, fetch_all, load_migrations, load_schema
 
 APPLICATION = 0x656E6772
@@ -58,7 +58,7 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
         found = read_version(connection, place, last)
         if found == 0:
             connection.execute(load_schema())
-            lexicon.mark_current(connection)
+            termids.mark_current(connection)
         for step in steps:
             if found and step.number > found:
                 connection.execute(step.script)

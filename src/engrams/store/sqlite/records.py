@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engrams.errors import InputError
-from engrams.ports import Condition, FactSlot, OutboxEntry, Page, Query, Reach, Where
+from engrams.ports import Condition, FactSlot, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.filters import SqlClause, join_clauses
 from engrams.store.sqlite.rows import decode_json, decode_record, to_datetime, to_history_value
@@ -72,14 +72,14 @@ def list_scopes(connection: apsw.Connection, owner: Scope | None) -> tuple[Scope
     return tuple(Scope.parse(key) for (key,) in rows)
 
 
-def count_speakers(connection: apsw.Connection, seen: Reach) -> Mapping[str, int]:
+def count_speakers(connection: apsw.Connection, seen: ScopeReach) -> Mapping[str, int]:
     """Speakers of active records in reach, most frequent first."""
     within = filters.reach_clause(seen)
     text = f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1"
     return dict(fetch_composed(connection, text, (seen.owner.key, *within.values)))
 
 
-def count_records(connection: apsw.Connection, seen: Reach | None) -> Mapping[str, Mapping[str, int]]:
+def count_records(connection: apsw.Connection, seen: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
     """Counts of records by several axes.
 
     By status; those not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
@@ -156,24 +156,24 @@ _BELIEVED_ORDER = (
 )
 
 
-def find_page(connection: apsw.Connection, asked: Query, now: datetime) -> Page:
+def find_page(connection: apsw.Connection, asked: RecordQuery, now: datetime) -> RecordPage:
     """Find one page; an unknown cursor finds nothing."""
     found = build_statement(connection, asked, now)
     if found is None:
-        return Page(())
+        return RecordPage(())
     rows = connection.execute(found.text, found.values).fetchall()
     records = tuple(decode_record(row) for row in rows[: asked.limit])
-    return Page(records, records[-1].id if len(rows) > asked.limit else "")
+    return RecordPage(records, records[-1].id if len(rows) > asked.limit else "")
 
 
-def find_slots(connection: apsw.Connection, asked: Query, now: datetime) -> tuple[FactSlot, ...]:
+def find_slots(connection: apsw.Connection, asked: RecordQuery, now: datetime) -> tuple[FactSlot, ...]:
     """Find the slots of a page."""
     found = build_statement(connection, asked, now, "select_slots")
     rows: list[tuple[Any, ...]] = [] if found is None else connection.execute(found.text, found.values).fetchall()
     return tuple(FactSlot(*row) for row in rows[: asked.limit])
 
 
-def build_statement(connection: apsw.Connection, asked: Query, now: datetime, columns: str = "select_records") -> SqlClause | None:
+def build_statement(connection: apsw.Connection, asked: RecordQuery, now: datetime, columns: str = "select_records") -> SqlClause | None:
     """Build the whole statement; None if nothing can match."""
     if asked.limit < 1:
         raise InputError("The limit of a list is at least 1.")
@@ -204,12 +204,12 @@ def build_statement(connection: apsw.Connection, asked: Query, now: datetime, co
     return SqlClause(text, (*conditions.values, asked.limit + 1))
 
 
-def _is_selective(asked: Query) -> bool:
+def _is_selective(asked: RecordQuery) -> bool:
     kinds = len(asked.kinds) > 1 and Kind.TURN not in asked.kinds
     return bool(asked.subject or asked.predicates or asked.hash or asked.external_id or asked.sources or kinds)
 
 
-def _uses_believed_index(asked: Query) -> bool:
+def _uses_believed_index(asked: RecordQuery) -> bool:
     """Test whether the index of belief covers the query: active statements."""
     active = asked.as_of is None and asked.statuses == (Status.ACTIVE,)
     return asked.order == "believed" and active and bool(asked.kinds) and Kind.TURN not in asked.kinds
@@ -220,7 +220,7 @@ def _is_by_id(where: Where | None) -> bool:
     return any(isinstance(part, Condition) and part.field == "id" and part.op in ("eq", "gt", "gte", "lt", "lte") for part in parts)
 
 
-def _axis_clauses(asked: Query, now: datetime) -> list[SqlClause]:
+def _axis_clauses(asked: RecordQuery, now: datetime) -> list[SqlClause]:
     parts = []
     if asked.as_of is not None:
         parts.append(filters.as_of_clause(asked.as_of, now))
@@ -238,7 +238,7 @@ def _axis_clauses(asked: Query, now: datetime) -> list[SqlClause]:
     return parts
 
 
-def _key_clauses(asked: Query) -> list[SqlClause]:
+def _key_clauses(asked: RecordQuery) -> list[SqlClause]:
     """Clauses for indexed values; literals match partial indexes."""
     parts = []
     if asked.session:
@@ -273,7 +273,7 @@ def _one_of(column: str, values: list[str]) -> SqlClause:
     return SqlClause(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
 
 
-def _text_clause(asked: Query) -> SqlClause:
+def _text_clause(asked: RecordQuery) -> SqlClause:
     if not asked.text:
         return SqlClause()
     return SqlClause("instr(fold(text || ' ' || caption), ?) > 0", (fold(asked.text),))

@@ -16,7 +16,7 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, lexicon, losses, migrate
+from engrams.store.sqlite import connect, losses, migrate, termids
 from engrams.store.sqlite.rawlog import read_log
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query, stream_rows
 from engrams.store.sqlite.values import find_invalid
@@ -53,7 +53,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     try:
         found = migrate.read_version(connection, str(path), migrate.newest_version())
         migrate.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
-        if not lexicon.is_current(connection):
+        if not termids.is_current(connection):
             notes.append(_run_now(connection, rebuild_terms))
         if not has_working_index(connection):
             notes.append(_run_now(connection, rebuild_index))
@@ -197,7 +197,7 @@ def has_working_index(connection: apsw.Connection) -> bool:
     """Test quickly whether the full-text index holds the last record."""
     last = fetch_first(connection, "last_lexemes")
     try:
-        term = lexicon.decode(connection, last[1][:4])[0] if last and last[1] else "a"
+        term = termids.decode(connection, last[1][:4])[0] if last and last[1] else "a"
         match = '"' + term.replace('"', '""') + '"'
         known = fetch_first(connection, "holds_posting", match, last[0] if last else 0)
     except (apsw.CorruptError, apsw.SQLError, KeyError):
@@ -232,9 +232,9 @@ def rebuild_index(connection: apsw.Connection) -> str:
 
 def rebuild_terms(connection: apsw.Connection) -> str:
     """Split all texts into terms again inside the caller's transaction; a note."""
-    if lexicon.is_current(connection):
+    if termids.is_current(connection):
         return "The terms of all memories were brought up to date by another process."
-    return f"The terms of {lexicon.rebuild(connection):,} memories were built anew."
+    return f"The terms of {termids.rebuild(connection):,} memories were built anew."
 
 
 @contextmanager
@@ -289,6 +289,6 @@ def _is_current(path: Path, settings: StoreSettings) -> bool:
     try:
         newest = migrate.newest_version()
         current = migrate.read_version(connection, str(path), newest) == newest
-        return current and lexicon.is_current(connection) and has_working_index(connection)
+        return current and termids.is_current(connection) and has_working_index(connection)
     finally:
         connection.close()

@@ -14,7 +14,7 @@ import apsw
 
 from engrams.errors import EngramsError
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, lexicon, migrate
+from engrams.store.sqlite import connect, migrate, termids
 from engrams.store.sqlite.losses import RescueLoss
 from engrams.store.sqlite.rawpages import (
     RawPages,
@@ -93,7 +93,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
         for record, model in find_damaged(new):
             execute(new, "drop_vector", record, model)
         if copied["records"]:
-            lexicon.rebuild(new)
+            termids.rebuild(new)
         new.execute("COMMIT")
     finally:
         if new.in_transaction:

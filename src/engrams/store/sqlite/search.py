@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import apsw
 
 from engrams.errors import InputError, StoreError
-from engrams.ports import Clock, Pool, Seek
+from engrams.ports import CandidatePool, CandidateQuery, Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import filters, records
 from engrams.store.sqlite.database import Database
@@ -60,7 +60,7 @@ class IndexCache:
         """Size of all indexes in memory."""
         register(self)
 
-    def seek(self, seek: Seek) -> Pool:
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
         """Find candidates, after all committed changes are indexed."""
         with self._database.reading() as connection:
             model, dimension = records.find_model(connection, seek.model)
@@ -172,7 +172,7 @@ def _release_memory(connection: apsw.Connection) -> None:
         trim(0)
 
 
-def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[int, float]], float]:
+def _weigh_terms(connection: apsw.Connection, seek: CandidateQuery) -> tuple[list[tuple[int, float]], float]:
     """Weigh the known terms, by number, and sum the others.
 
     A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
@@ -191,7 +191,7 @@ def _weigh_terms(connection: apsw.Connection, seek: Seek) -> tuple[list[tuple[in
     return known, unknown
 
 
-def _find_allowed(connection: apsw.Connection, seek: Seek) -> Integers | None:
+def _find_allowed(connection: apsw.Connection, seek: CandidateQuery) -> Integers | None:
     condition = filters.where_clause(seek.where)
     if not condition.text:
         return None

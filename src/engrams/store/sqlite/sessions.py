@@ -10,7 +10,7 @@ import apsw
 
 from engrams.clock import micros
 from engrams.errors import ConflictError
-from engrams.ports import Reach, SessionRow, StateRow
+from engrams.ports import OwnerStateRow, ScopeReach, SessionRow
 from engrams.store.sqlite import filters
 from engrams.store.sqlite.rows import decode_json, encode_json, to_datetime
 from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query
@@ -58,7 +58,7 @@ def find_idle(connection: apsw.Connection, before: datetime, limit: int) -> tupl
     return tuple(_decode_session(row) for row in fetch_all(connection, "idle_sessions", micros(before), limit))
 
 
-def list_sessions(connection: apsw.Connection, seen: Reach, limit: int) -> tuple[SessionRow, ...]:
+def list_sessions(connection: apsw.Connection, seen: ScopeReach, limit: int) -> tuple[SessionRow, ...]:
     """Sessions in reach, latest first."""
     within = filters.reach_clause(seen)
     text = f"{query('list_sessions')} WHERE {within.text} ORDER BY last_active DESC, id DESC LIMIT ?"
@@ -70,12 +70,12 @@ def _decode_session(row: tuple[Any, ...]) -> SessionRow:
     return SessionRow(name, Scope.parse(scope), state, to_datetime(started), to_datetime(active), token, decode_json(data))
 
 
-def load_state(connection: apsw.Connection, owner: Scope, name: str) -> StateRow:
+def load_state(connection: apsw.Connection, owner: Scope, name: str) -> OwnerStateRow:
     row = fetch_first(connection, "load_state", owner.key, name)
-    return StateRow(owner, name) if row is None else StateRow(owner, name, row[0], decode_json(row[1]))
+    return OwnerStateRow(owner, name) if row is None else OwnerStateRow(owner, name, row[0], decode_json(row[1]))
 
 
-def save_state(connection: apsw.Connection, row: StateRow, expect: int | None) -> StateRow:
+def save_state(connection: apsw.Connection, row: OwnerStateRow, expect: int | None) -> OwnerStateRow:
     """Store a state with the next token.
 
     ConflictError where the stored one (0: none) is not ``expect``."""

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Literal
 import apsw
 
 from engrams.ports import (
-    Batch,
-    Claim,
+    CandidatePool,
+    CandidateQuery,
     Clock,
-    Committed,
-    Erased,
+    CommitResult,
     FactSlot,
-    Failure,
     Job,
+    JobClaim,
+    JobFailure,
     JobSpec,
     OutboxEntry,
-    Page,
-    Pool,
-    Query,
-    Reach,
-    Seek,
+    OwnerStateRow,
+    PurgeReport,
+    RecordPage,
+    RecordQuery,
+    ScopeReach,
     SessionRow,
-    StateRow,
+    WriteBatch,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import graph, jobs, records, sessions, spend
+from engrams.store.sqlite import graph, jobs, modelusage, records, sessions
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.lexicon import TermLexicon
 from engrams.store.sqlite.rows import encode_json
 from engrams.store.sqlite.search import IndexCache
 from engrams.store.sqlite.sql import execute
+from engrams.store.sqlite.termids import TermLexicon
 from engrams.text.cache import clear_caches
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
 
@@ -65,7 +65,7 @@ class SqliteStore:
 
     # ---------------------------------------------------------------------------------------------------- records
 
-    def commit(self, batch: Batch) -> Committed:
+    def commit(self, batch: WriteBatch) -> CommitResult:
         # Imported here: a process that only reads does not need it.
         from engrams.store.sqlite.commit import BatchCommit
 
@@ -74,11 +74,11 @@ class SqliteStore:
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         return self._database.read(records.get_records, owner, ids)
 
-    def find(self, query: Query) -> Page:
+    def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
         return self._database.read(records.find_page, query, now)
 
-    def slots(self, query: Query) -> tuple[FactSlot, ...]:
+    def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
         return self._database.read(records.find_slots, query, now)
 
@@ -88,17 +88,19 @@ class SqliteStore:
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         return self._database.read(records.list_scopes, owner)
 
-    def counts(self, reach: Reach | None) -> Mapping[str, Mapping[str, int]]:
+    def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         return self._database.read(records.count_records, reach)
 
-    def purge(self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: Batch | None = None, words: Sequence[str] = ()) -> Erased:
+    def purge(
+        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+    ) -> PurgeReport:
         from engrams.store.sqlite import purge
         from engrams.store.sqlite.commit import BatchCommit
 
         database = self._database
         nothing = dict.fromkeys(purge.PLACES, 0)
         if not database.exists:
-            return Erased(removed=nothing, remaining=nothing)
+            return PurgeReport(removed=nothing, remaining=nothing)
 
         def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.PurgeTraces]:
             # Under the write lock, as every use of the lexicon.
@@ -117,7 +119,7 @@ class SqliteStore:
         # The log still holds earlier pages.
         log = 0 if database.checkpoint() else 1
         remaining = database.read(purge.count_remaining, traces)
-        return Erased(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
+        return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         return self._database.read(records.find_unembedded, model, after, limit)
@@ -139,19 +141,19 @@ class SqliteStore:
 
     # ----------------------------------------------------------------------------------------------------- search
 
-    def seek(self, seek: Seek) -> Pool:
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
         return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         return self._database.read(records.fetch_vectors, owner, ids, model)
 
-    def speakers(self, reach: Reach) -> Mapping[str, int]:
+    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         return self._database.read(records.count_speakers, reach)
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         return self._database.read(graph.find_edges, owner, nodes, types)
 
-    def topics(self, reach: Reach) -> tuple[Topic, ...]:
+    def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         return self._database.read(graph.list_topics, reach)
 
     # ------------------------------------------------------------------------------------------------------- jobs
@@ -161,7 +163,7 @@ class SqliteStore:
             return ()
         return self._database.write(lambda connection: tuple(jobs.enqueue(connection, spec, at) for spec in specs))
 
-    def claim(self, claim: Claim) -> Job | None:
+    def claim(self, claim: JobClaim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
         if not self._database.read(jobs.is_claimable, claim):
             return None
@@ -176,7 +178,7 @@ class SqliteStore:
     def finish(self, lease: str, at: datetime) -> bool:
         return self._database.exists and self._database.write(jobs.finish, lease, at)
 
-    def fail(self, failure: Failure) -> bool:
+    def fail(self, failure: JobFailure) -> bool:
         return self._database.exists and self._database.write(jobs.fail, failure)
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
@@ -201,14 +203,14 @@ class SqliteStore:
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
-            return self._database.read(spend.read_spend, day)
-        return self._database.write(spend.add_spend, day, calls, tokens)
+            return self._database.read(modelusage.read_spend, day)
+        return self._database.write(modelusage.add_spend, day, calls, tokens)
 
     def record_pace(self, model: str, seconds: float) -> None:
-        self._database.write(spend.record_pace, model, seconds)
+        self._database.write(modelusage.record_pace, model, seconds)
 
     def load_pace(self, model: str) -> tuple[float, ...]:
-        return self._database.read(spend.load_pace, model)
+        return self._database.read(modelusage.load_pace, model)
 
     # --------------------------------------------------------------------------------------------------- sessions
 
@@ -221,11 +223,11 @@ class SqliteStore:
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._database.read(sessions.find_idle, before, limit)
 
-    def sessions(self, reach: Reach, limit: int = 100) -> tuple[SessionRow, ...]:
+    def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
         return self._database.read(sessions.list_sessions, reach, limit)
 
-    def load_state(self, owner: Scope, name: str) -> StateRow:
+    def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
         return self._database.read(sessions.load_state, owner, name)
 
-    def save_state(self, row: StateRow, expect: int | None = None) -> StateRow:
+    def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
         return self._database.write(sessions.save_state, row, expect)

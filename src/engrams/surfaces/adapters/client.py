@@ -106,7 +106,7 @@ class MemoryClient:
         return self._owner if conversation == GLOBAL else self._owner.within("conversation", conversation or "default")
 
     def _answer(self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int) -> dict[str, Json]:
-        from engrams.ports import Ask, Message
+        from engrams.ports import ChatMessage, ChatRequest
 
         model = self.engine.chat_model
         if model is None:
@@ -117,10 +117,10 @@ class MemoryClient:
         said = str(messages[last].get("content") or "")
         hits, text = self._recall(said, scope, top_k)
         self.engine.observe(Turn(said), scope=scope)
-        prompt = [Message(str(one.get("role", "user")), str(one.get("content") or "")) for one in messages]
+        prompt = [ChatMessage(str(one.get("role", "user")), str(one.get("content") or "")) for one in messages]
         if text:
-            prompt[last] = Message("user", f"{_MARKS[0]}\n{text}\n{_MARKS[1]}\n\n{said}")
-        answer = model.ask(Ask(tuple(prompt), "chat", temperature=None))
+            prompt[last] = ChatMessage("user", f"{_MARKS[0]}\n{text}\n{_MARKS[1]}\n\n{said}")
+        answer = model.ask(ChatRequest(tuple(prompt), "chat", temperature=None))
         self.engine.observe(Turn(answer.text, role="assistant"), scope=scope)
         choice = {"index": 0, "message": {"role": "assistant", "content": answer.text}, "finish_reason": "stop"}
         return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": [_hit_to_dict(hit) for hit in hits]}

@@ -14,7 +14,7 @@ from engrams.surfaces.cli.render import hit_to_dict, speaker_name
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-    from engrams.ports import Message
+    from engrams.ports import ChatMessage
     from engrams.types import Hit, Receipt, Record
 
 app = new_app()
@@ -46,7 +46,7 @@ class ChatSession:
     engine: MemoryEngine
     scope: tuple[str, ...]
     session: str
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     hits: tuple[Hit, ...] = ()
     shown: tuple[str, ...] = ()
     last_question: str = ""
@@ -55,7 +55,7 @@ class ChatSession:
 
     def answer(self, text: str) -> str:
         """Answer from the model or by quotes, and store the message."""
-        from engrams.text.features import is_question
+        from engrams.text.measures import is_question
 
         if self.incognito:
             self.hits = ()
@@ -122,7 +122,7 @@ class ChatSession:
         self.hits, self.shown = hits, tuple(hit.record.id for hit in hits)
 
     def _quote_memory(self, text: str, receipt: Receipt) -> str:
-        from engrams.text.features import is_question
+        from engrams.text.measures import is_question
 
         if receipt.outcome == "unsaved":
             return "Not saved."
@@ -135,14 +135,14 @@ class ChatSession:
         return f"Noted: {'; '.join(learned)}" if learned else "Noted."
 
     def _ask_model(self, text: str, remembered: str) -> str:
-        from engrams.ports import Ask, Message
+        from engrams.ports import ChatMessage, ChatRequest
 
         model = self.engine.chat_model
         assert model is not None
-        self.messages.append(Message("user", text))
+        self.messages.append(ChatMessage("user", text))
         system = f"{_SYSTEM}\n\n<memory>\n{remembered}\n</memory>" if remembered else _PLAIN if self.incognito else _SYSTEM
-        reply = model.ask(Ask((Message("system", system), *self.messages[-_TURNS:]), "chat", temperature=None)).text
-        self.messages.append(Message("assistant", reply))
+        reply = model.ask(ChatRequest((ChatMessage("system", system), *self.messages[-_TURNS:]), "chat", temperature=None)).text
+        self.messages.append(ChatMessage("assistant", reply))
         return reply
 
     def _explain_last(self) -> str:

@@ -15,7 +15,7 @@ from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, say,
 if TYPE_CHECKING:
     from engrams.demo import SampleQuestion
     from engrams.engine import MemoryEngine
-    from engrams.types import Found
+    from engrams.types import SearchResult
 
 app = new_app()
 
@@ -74,7 +74,7 @@ def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: Sample
     }
 
 
-def _hit_sources(engine: MemoryEngine, scope: tuple[str, ...], found: Found) -> list[set[str]]:
+def _hit_sources(engine: MemoryEngine, scope: tuple[str, ...], found: SearchResult) -> list[set[str]]:
     """Return, for each hit, the ids of its source messages."""
     sources = []
     for hit in found.hits:

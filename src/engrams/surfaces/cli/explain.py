@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.surfaces.cli.output import clean, fit_line, paint, print_table, say
 
 if TYPE_CHECKING:
-    from engrams.types import Found, Hit, Trace, TraceRow
+    from engrams.types import Hit, SearchResult, Trace, TraceRow
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("meaning", ("cos", "cosctx", "cosnext")),
@@ -52,13 +52,13 @@ _LEAST, _SEEN, _MOST = 0.02, 0.005, 3
 _PUNCTUATION = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
-def print_explanation(found: Found) -> None:
+def print_explanation(found: SearchResult) -> None:
     """Print the score table and the parsed question."""
     print_scores(found)
     print_question(found.trace)
 
 
-def explain_hit(hit: Hit, found: Found) -> str:
+def explain_hit(hit: Hit, found: SearchResult) -> str:
     """Explain a hit in a sentence, with the shared words."""
     trace, said = found.trace, hit.parts
     best = sorted((name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
@@ -114,7 +114,7 @@ def _matching_words(query: str, wanted: set[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def print_scores(found: Found) -> None:
+def print_scores(found: SearchResult) -> None:
     """Print how scores add up, and why memories were dropped."""
     rows = found.trace.rows
     if not rows:

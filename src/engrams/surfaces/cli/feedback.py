@@ -8,7 +8,7 @@ import typer
 
 from engrams.surfaces.cli.logs import new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.types.logs import FeedbackLabel, SessionMedium, Source
+from engrams.types.logs import FeedbackLabel, FeedbackSource, SessionMedium
 
 _COLUMNS = {"given": "at", "label": "label", "source": "source", "modality": "modality", "owner": "owner", "session": "session"}
 
@@ -22,7 +22,7 @@ def add(
     session: Annotated[str, typer.Argument(help="The session's name; only its hash is stored.")],
     label: Annotated[FeedbackLabel, typer.Argument(help="The rating.")],
     options: GlobalOptions,
-    source: Annotated[Source, typer.Option(help="Where it was given.")] = Source.API,
+    source: Annotated[FeedbackSource, typer.Option(help="Where it was given.")] = FeedbackSource.API,
     modality: Annotated[SessionMedium, typer.Option(help="How the session was held.")] = SessionMedium.TEXT,
     id: Annotated[str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")] = "",
 ) -> None:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.filters import RecordFilterOptions, TimeOptions
+from engrams.surfaces.cli.filters import AsOfOption, RecordFilterOptions
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, paint, say
 from engrams.surfaces.cli.render import hit_to_dict, print_hit
 
 if TYPE_CHECKING:
-    from engrams.types import Found
+    from engrams.types import SearchResult
 
 app = new_app()
 
@@ -28,7 +28,7 @@ def search(
     query: Query,
     options: GlobalOptions,
     sift: RecordFilterOptions,
-    times: TimeOptions,
+    times: AsOfOption,
     limit: Limit = None,
     history: Annotated[bool, typer.Option("--history", help="Include superseded and archived memories.")] = False,
 ) -> None:
@@ -49,7 +49,7 @@ def search(
 def context(
     query: Query,
     options: GlobalOptions,
-    times: TimeOptions,
+    times: AsOfOption,
     limit: Limit = None,
     tokens: Annotated[
         int | None, typer.Option("--tokens", min=0, help="Token budget (default: read.context_tokens).", show_default=False, metavar="N")
@@ -76,7 +76,7 @@ def explain(
     query: Query,
     options: GlobalOptions,
     sift: RecordFilterOptions,
-    times: TimeOptions,
+    times: AsOfOption,
     limit: Limit = None,
     history: Annotated[bool, typer.Option("--history", help="Include superseded and archived memories.")] = False,
 ) -> None:
@@ -100,7 +100,7 @@ def explain(
     explain.print_explanation(found)
 
 
-def _warn_weak(found: Found) -> None:
+def _warn_weak(found: SearchResult) -> None:
     if not found.hits:
         note("Nothing found.")
     elif found.abstain:

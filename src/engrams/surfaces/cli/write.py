@@ -20,7 +20,7 @@ from engrams.surfaces.cli.render import print_receipt
 if TYPE_CHECKING:
     from engrams.build import ChangeReport
     from engrams.engine import MemoryEngine
-    from engrams.ports import Erased
+    from engrams.ports import PurgeReport
     from engrams.types import Kind, Receipt, Record, Role, Turn
 
 app = new_app()
@@ -270,7 +270,7 @@ def purge(
         raise EngramsError("Something remained after the purge.", hint="Each place above says what can be done about it.")
 
 
-def _print_proof(erased: Erased) -> None:
+def _print_proof(erased: PurgeReport) -> None:
     """Print what was erased, and each place that was looked at again."""
     say("erased:    " + ", ".join(f"{name} {number}" for name, number in erased.removed.items() if number))
     for place in erased.places:

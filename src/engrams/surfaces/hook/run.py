@@ -205,7 +205,7 @@ def parse_event(raw: bytes) -> HookEvent | None:
 
 def strip_reminders(text: str) -> str:
     """Strip texts that the agent itself adds to a message."""
-    from engrams.text.tags import remove_tagged
+    from engrams.text.tagremoval import remove_tagged
 
     return remove_tagged(text, _REMINDER).strip()
 

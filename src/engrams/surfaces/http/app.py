@@ -18,7 +18,7 @@ from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http import health, telemetry
 from engrams.surfaces.http.auth import ApiKeyMiddleware
-from engrams.surfaces.http.mounts import ServerMount, load_mounts
+from engrams.surfaces.http.loadmounts import ServerMount, load_mounts
 from engrams.surfaces.http.observers import ActivityChart, RequestMetrics, audit_observer, chart_observer, log_observer, trace_observer
 from engrams.surfaces.http.origins import OriginMiddleware, is_loopback
 from engrams.surfaces.http.rest.errors import MethodNotAllowed

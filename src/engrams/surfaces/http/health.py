@@ -20,7 +20,7 @@ from engrams import __version__
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
 from engrams.settings import Settings
-from engrams.surfaces.http.mounts import ServerMount
+from engrams.surfaces.http.loadmounts import ServerMount
 from engrams.surfaces.http.rest.caller import KEY
 from engrams.surfaces.http.telemetry import to_problem
 from engrams.types import Json

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.scoped import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.types import Kind, Turn
 
 _MOST = 500

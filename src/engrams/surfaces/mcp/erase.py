@@ -13,7 +13,7 @@ from pydantic import Field
 
 from engrams.errors import ConflictError, InputError
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.scoped import ERASES, READS, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import ERASES, READS, ScopedEngine, with_tool_errors
 
 _TOOLS = {"find_about": READS, "preview_purge": READS, "purge": ERASES}
 _LIFE = timedelta(minutes=5)

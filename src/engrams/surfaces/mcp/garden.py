@@ -9,7 +9,7 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import RefusedError
-from engrams.surfaces.mcp.scoped import CHANGES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import CHANGES, READS, WRITES, ScopedEngine, with_tool_errors
 
 if TYPE_CHECKING:
     from engrams.build import StatementConflict

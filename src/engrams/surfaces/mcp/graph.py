@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from engrams.errors import InputError, NotFoundError
 from engrams.formats import ParsedTurn, UnreadablePiece, mcp
 from engrams.ports import Condition, Where
-from engrams.surfaces.mcp.scoped import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.types import Record, Status
 
 _PAGE = 500
@@ -69,7 +69,7 @@ class RelationList(TypedDict):
     relations: list[GraphRelation]
 
 
-class ObservationResults(TypedDict):
+class AddedObservationsList(TypedDict):
     results: list[AddedObservations]
 
 
@@ -113,7 +113,7 @@ class GraphTools:
         self._import_graph({"relations": new})
         return RelationList(relations=new)
 
-    def add_observations(self, observations: list[ObservationInput]) -> ObservationResults:
+    def add_observations(self, observations: list[ObservationInput]) -> AddedObservationsList:
         """Add observations to existing entities; return the new ones."""
         nodes, _ = self._read_records()
         added = []
@@ -126,7 +126,7 @@ class GraphTools:
             for each in added
         ]
         self._import_graph({"entities": [entity for entity in given if entity["observations"]]})
-        return ObservationResults(results=added)
+        return AddedObservationsList(results=added)
 
     def delete_entities(self, entityNames: list[str]) -> DeletionResult:  # noqa: N803 - the name clients send
         """Forget entities with their observations and relations."""

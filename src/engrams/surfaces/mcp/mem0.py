@@ -11,7 +11,7 @@ from pydantic import Field
 
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.scoped import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.surfaces.mcp.tools import ToolMessage
 from engrams.types import Kind, Record, Scope, Turn
 

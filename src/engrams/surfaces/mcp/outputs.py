@@ -12,7 +12,7 @@ from engrams.types import HistoryEntry, Hit, Receipt, Record, RelatedMemory
 
 if TYPE_CHECKING:
     from engrams.build import ChangeReport
-    from engrams.surfaces.mcp.scoped import ScopedEngine
+    from engrams.surfaces.mcp.scopedengine import ScopedEngine
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.scoped import READS, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import READS, ScopedEngine, with_tool_errors
 
 _TITLE = 80
 

@@ -23,7 +23,7 @@ from engrams import __version__
 from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
 from engrams.settings import Settings, suggest
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.scoped import LazyEngine, ScopedEngine
+from engrams.surfaces.mcp.scopedengine import LazyEngine, ScopedEngine
 from engrams.types import Scope
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
-from engrams.surfaces.mcp.scoped import CHANGES, ERASES, READS, WRITES, ScopedEngine, parse_moment, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, parse_moment, with_tool_errors
 from engrams.types import Kind, Receipt, Status, Turn
 
 _MOST = 500

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from engrams import clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.body import ChatEnvelope, text_of
+from engrams.surfaces.proxy.jsonsplice import ChatEnvelope, text_of
 from engrams.types import Json, Scope
 
 

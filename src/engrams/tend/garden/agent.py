@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engrams import prompts
-from engrams.ports import Answer, Ask, Chat, Message
+from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest
 from engrams.tend.garden.merge import absorb, is_mergeable
 from engrams.tend.garden.plan import GardenScope, GardenStep, archive_record, is_guarded, order_pair, preview_texts
 from engrams.types import Edge, EdgeType, Record
@@ -73,7 +73,7 @@ class GardenAgent:
         self._known = {record.id: record for record in garden.records}
         self._shown: list[Record] = []
 
-    def visit(self, made: AgentVisit, tokens: int, spent: Callable[[Answer], None], alive: Callable[[], None]) -> None:
+    def visit(self, made: AgentVisit, tokens: int, spent: Callable[[ChatAnswer], None], alive: Callable[[], None]) -> None:
         """Ask the model until it reports, or tokens or answers run out.
 
         Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive`` before each request. ModelError: the model
@@ -87,13 +87,13 @@ class GardenAgent:
             queue="; ".join(prompts.quote(why) for why in self._queue) or "nothing",
             memories=self._format_list(latest[:_SHOWN]),
         )
-        messages, misses = [Message("user", prompt)], 0
+        messages, misses = [ChatMessage("user", prompt)], 0
         while made.calls < section.model_steps + _MISSES:
             if made.tokens + _ANSWER > tokens:
                 made.notes.append("the cycle's tokens are used up")
                 break
             alive()
-            answer = self._chat.ask(Ask(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER))
+            answer = self._chat.ask(ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER))
             made.tokens, made.calls = made.tokens + answer.tokens, made.calls + answer.calls
             spent(answer)
             replies = [self._run_action(action, made) for action in answer.data.get("actions") or ()]
@@ -107,7 +107,7 @@ class GardenAgent:
                 made.notes.append("the model gave no report")
                 break
             replies.append("Give the report now." if late else "Go on, or give the report.")
-            messages += [Message("assistant", answer.text), Message("user", "\n".join(replies))]
+            messages += [ChatMessage("assistant", answer.text), ChatMessage("user", "\n".join(replies))]
 
     def _format_list(self, records: Sequence[Record]) -> str:
         lines = []

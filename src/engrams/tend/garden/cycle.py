@@ -11,7 +11,7 @@ import numpy as np
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
-from engrams.ports import LEARNED, Answer, Batch, Chat, Clock, Embedder, Query, Reach, StateRow, Store
+from engrams.ports import LEARNED, Chat, ChatAnswer, Clock, Embedder, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import JOBS, Settings
 from engrams.tend.garden.agent import AgentVisit, GardenAgent
 from engrams.tend.garden.merge import link_related, merge_duplicates, strengthen_links, unify_tags
@@ -165,9 +165,9 @@ class CycleRunner:
             report = replace(progress.report, state="paused", notes=(*progress.report.notes, "somebody was here"))
         return replace(report, ended=self.deps.clock().isoformat())
 
-    def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, StateRow]:
+    def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, OwnerStateRow]:
         """Build the state after a cycle, and the row to commit."""
-        counts = self.deps.store.counts(Reach(owner, (owner,), tree=True))
+        counts = self.deps.store.counts(ScopeReach(owner, (owner,), tree=True))
         row = self.states.load_row(owner)
         state = decode(row.data).with_report(report, int(counts.get("status", {}).get(Status.ACTIVE, 0)))
         return state, replace(row, data=encode(state))
@@ -177,7 +177,7 @@ class CycleRunner:
         if self.states.get(owner).paused:
             return True
         since = self.deps.clock() - timedelta(minutes=self._section.quiet_minutes)
-        rows = self.deps.store.sessions(Reach(owner, (owner,), tree=True), 20)
+        rows = self.deps.store.sessions(ScopeReach(owner, (owner,), tree=True), 20)
         return any(row.state == "active" and row.last_active > since for row in rows)
 
     def _begin_cycle(self, request: CycleRequest) -> CycleProgress:
@@ -231,7 +231,7 @@ class CycleRunner:
         marks = (store.load_state(owner, LEARNED),) if steps else ()
         if steps:
             state = state.with_undo(cycle, *self._make_undo_log(owner, steps))
-        batch = Batch(
+        batch = WriteBatch(
             ACTOR,
             ", ".join(dict.fromkeys(step.job for step in steps)) or "nothing to do",
             now,
@@ -309,7 +309,7 @@ class CycleRunner:
         self.deps.store.enqueue([make_wake_job(owner, new_id(now), at, why) for at, why in wakes], now)
         return progress
 
-    def _record_usage(self, owner: Scope, answer: Answer) -> None:
+    def _record_usage(self, owner: Scope, answer: ChatAnswer) -> None:
         at = self.deps.clock()
         self.states.change(owner, lambda state: state.with_usage(at, answer.tokens, answer.calls))
 
@@ -324,7 +324,7 @@ class CycleRunner:
         return tuple(job for job in JOBS if job in wanted)
 
     def _load_statements(self, owner: Scope) -> Iterator[Record]:
-        query = Query(Reach(owner, (owner,), tree=True), STATEMENTS, (Status.ACTIVE,), order="oldest", limit=_PAGE)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), STATEMENTS, (Status.ACTIVE,), order="oldest", limit=_PAGE)
         while True:
             page = self.deps.store.find(query)
             yield from page.records

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import GARDEN, WAKE, Batch, Change, Job, JobSpec
+from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch
 from engrams.settings import JOBS
 from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDeps
 from engrams.tend.garden.plan import GardenPlan, StatementConflict, decide_conflict, find_conflicts, order_pair
@@ -124,12 +124,12 @@ class MemoryGarden:
             if record is None or record.status is Status.PURGED or record.version != version:
                 left.append(id)
             else:
-                changes.append(Change(owner, id, self._previous_fields(record), "undo", version))
+                changes.append(RecordChange(owner, id, self._previous_fields(record), "undo", version))
         added, gone = _restore_links(owner, entry["links"])
         row = self._states.load_row(owner)
         rest = {key: value for key, value in state.undo.items() if key != name}
         saved = replace(row, data=encode(replace(decode(row.data), undo=rest)))
-        store.commit(Batch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, states=(saved,)))
+        store.commit(WriteBatch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, states=(saved,)))
         return CycleUndo(name, tuple(change.id for change in changes), tuple(left))
 
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
@@ -194,7 +194,7 @@ class MemoryGarden:
     def _request_cycle(self, job: Job) -> None:
         now = self._deps.clock()
         item = [str(job.payload["scope"]), str(job.payload.get("why", "")), [], False]
-        self._deps.store.commit(Batch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
+        self._deps.store.commit(WriteBatch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
 
     def _run_cycle(self, job: Job) -> None:
         """Run one owner's cycle, manual ones first; re-enqueue the others."""
@@ -205,14 +205,14 @@ class MemoryGarden:
         (key, why, jobs, manual), *rest = items
         owner = Scope.parse(key)
         again = (JobSpec(GARDEN, "", {"items": rest}),) if rest else ()
-        done = Batch(ACTOR, "tended", self._deps.clock(), jobs=again, finish=(job.lease,))
+        done = WriteBatch(ACTOR, "tended", self._deps.clock(), jobs=again, finish=(job.lease,))
         if not self._deps.settings.enabled:
             self._deps.store.commit(done)
             return
         report = self._cycles.run(CycleRequest(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._renew_lease(job)))
         self._commit_end(owner, report, done)
 
-    def _commit_end(self, owner: Scope, report: CycleReport, done: Batch) -> None:
+    def _commit_end(self, owner: Scope, report: CycleReport, done: WriteBatch) -> None:
         for left in reversed(range(_TRIES)):
             state, row = self._cycles.close_cycle(owner, report)
             try:

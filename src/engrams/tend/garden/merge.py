@@ -13,7 +13,7 @@ from engrams.tend.garden.plan import GardenScope, GardenStep, make_change, order
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
-from engrams.write.edit import diff_tag_edges
+from engrams.write.manualedits import diff_tag_edges
 from engrams.write.reconcile import has_distinct_detail, is_affirmative, is_ending, jaccard, object_terms
 from engrams.write.slots import canonical_predicate
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from engrams.ports import Change
+from engrams.ports import RecordChange
 from engrams.read.confidence import decayed_confidence
 from engrams.settings import GardenSettings
 from engrams.text.normalize import fold
@@ -36,7 +36,7 @@ class GardenStep:
     ids: tuple[str, ...]
     texts: tuple[str, ...]
     reason: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecordChange, ...] = ()
     edges: tuple[Edge, ...] = ()
     unlink: tuple[Edge, ...] = ()
 
@@ -93,8 +93,8 @@ def order_pair(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one < other else (other, one)
 
 
-def make_change(record: Record, fields: Mapping[str, Any], action: str) -> Change:
-    return Change(record.scope.owner, record.id, fields, action, record.version)
+def make_change(record: Record, fields: Mapping[str, Any], action: str) -> RecordChange:
+    return RecordChange(record.scope.owner, record.id, fields, action, record.version)
 
 
 def preview_texts(records: Sequence[Record]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engrams.clock import parse_time
 from engrams.errors import ConflictError
-from engrams.ports import GARDEN_STATE, WAKE, Job, Jobs, JobSpec, OwnerState, Records, StateRow
+from engrams.ports import GARDEN_STATE, WAKE, Job, JobQueue, JobSpec, OwnerState, OwnerStateRow, RecordStore
 from engrams.read.request import visible_scopes
 from engrams.settings import GardenSettings
 from engrams.types import Scope, Status
@@ -95,7 +95,7 @@ class GardenStates:
     def __init__(self, store: OwnerState) -> None:
         self._store = store
 
-    def load_row(self, owner: Scope) -> StateRow:
+    def load_row(self, owner: Scope) -> OwnerStateRow:
         """Load the row; committing a stale one conflicts."""
         return self._store.load_state(owner, GARDEN_STATE)
 
@@ -155,7 +155,7 @@ class QueueEntry:
     name: str
 
 
-def list_entries(jobs: Jobs, owner: Scope) -> tuple[QueueEntry, ...]:
+def list_entries(jobs: JobQueue, owner: Scope) -> tuple[QueueEntry, ...]:
     """List an owner's entries by priority, then time; overdue ones included."""
     found = [_to_entry(job) for job in jobs.waiting(WAKE, f"{owner.key}|")]
     return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
@@ -166,7 +166,7 @@ def make_wake_job(owner: Scope, name: str, at: datetime, why: str, priority: int
     return JobSpec(WAKE, f"{owner.key}|{name}", {"scope": owner.key, "why": why[:240]}, at, priority, debounce)
 
 
-def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, records: Records, size: int) -> tuple[JobSpec, ...]:
+def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, records: RecordStore, size: int) -> tuple[JobSpec, ...]:
     """Make the entries due after learning: by hours, idle minutes, or size.
 
     ``size``: active memories after the last cycle."""

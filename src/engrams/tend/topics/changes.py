@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import Batch, EmbedderCard, Reach, Store
+from engrams.ports import EmbedderCard, ScopeReach, Store, WriteBatch
 from engrams.tend.topics.cluster import TopicCentres, group_rows, mean
 from engrams.tend.topics.label import first_characters
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
@@ -24,8 +24,8 @@ def make_topic_id(kind: str, parts: Iterable[str]) -> str:
     return f"{kind}:{hashlib.blake2b(chr(31).join(parts).encode(), digest_size=8).hexdigest()}"
 
 
-def exact_reach(scope: Scope) -> Reach:
-    return Reach(scope.owner, (scope,))
+def exact_reach(scope: Scope) -> ScopeReach:
+    return ScopeReach(scope.owner, (scope,))
 
 
 def load_topics(store: Store, scope: Scope, model: str) -> tuple[list[Topic], list[Topic]]:
@@ -118,12 +118,12 @@ class TopicBoard:
         self.topics[place] = replace(self.topics[place], label=label, named=named)
         self._changed.add(place)
 
-    def build_batch(self) -> Batch | None:
+    def build_batch(self) -> WriteBatch | None:
         """Build the write of all changes since the last call; None: none."""
         topics = [*self._gone, *(self._to_topic(place) for place in sorted(self._changed))]
         if not topics and not self._unlink:
             return None
-        batch = Batch("topics", "grouped", self._at, edges=tuple(self._edges), unlink=tuple(self._unlink), topics=tuple(topics))
+        batch = WriteBatch("topics", "grouped", self._at, edges=tuple(self._edges), unlink=tuple(self._unlink), topics=tuple(topics))
         self._changed, self._gone, self._edges, self._unlink = set(), [], [], []
         return batch
 

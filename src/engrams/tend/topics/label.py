@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from engrams import prompts
 from engrams.errors import EngramsError
-from engrams.ports import Ask, Chat, Message
+from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.types import Record
@@ -84,7 +84,7 @@ def name_groups(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
 def _ask_names(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
     listed = "\n".join(f"{n}. " + " / ".join(prompts.quote(text[:_CUT]) for text in texts[:_SHOWN]) for n, texts in enumerate(groups, 1))
     text = prompts.load("label").render(groups=listed)
-    answer = chat.ask(Ask((Message("user", text),), purpose="label", schema=_SCHEMA))
+    answer = chat.ask(ChatRequest((ChatMessage("user", text),), purpose="label", schema=_SCHEMA))
     names = [""] * len(groups)
     for item in answer.data["names"]:
         name = " ".join(str(item["name"]).split()).strip(" .\"'")

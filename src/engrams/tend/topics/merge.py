@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from engrams.ports import Batch, Graph
+from engrams.ports import LinkStore, WriteBatch
 from engrams.tend.topics import label
 from engrams.tend.topics.changes import make_topic_id
 from engrams.tend.topics.cluster import link_groups, mean, normalise_rows
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 
-def merge_topics(graph: Graph, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[Batch, int]:
+def merge_topics(graph: LinkStore, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[WriteBatch, int]:
     """Build the write that merges similar topics; returns it with their number."""
     into: dict[str, str] = {}
     rows: list[Topic] = []
@@ -28,10 +28,10 @@ def merge_topics(graph: Graph, topics: Sequence[Topic], floor: float, at: dateti
         rows.append(replace(group[0], members=total, centroid=np.asarray(centre, np.float32).tobytes(), at=at))
         rows += [replace(topic, members=0) for topic in group[1:]]
     if not into:
-        return Batch("topics", "merged", at), 0
+        return WriteBatch("topics", "merged", at), 0
     owner = topics[0].scope.owner
     edges = graph.edges(owner, [*into, *dict.fromkeys(into.values())])
-    return Batch("topics", "merged", at, edges=_move_edges(edges, into), topics=tuple(rows)), len(into)
+    return WriteBatch("topics", "merged", at, edges=_move_edges(edges, into), topics=tuple(rows)), len(into)
 
 
 def _move_edges(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
@@ -61,7 +61,7 @@ def abstract_concepts(
     floor: float,
     named: Callable[[Sequence[Sequence[str]]], list[str]],
     at: datetime,
-) -> tuple[Batch | None, list[Topic]]:
+) -> tuple[WriteBatch | None, list[Topic]]:
     """Build the write that replaces all concepts; returns both."""
     groups = [[topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)]
     names = named([[topic.label for topic in group] for group in groups])
@@ -83,7 +83,7 @@ def abstract_concepts(
     gone = [replace(topic, members=0) for topic in old if topic.id not in {concept.id for concept in made}]
     if not made and not gone:
         return None, []
-    return Batch("topics", "abstracted", at, edges=tuple(edges), topics=(*gone, *made)), made
+    return WriteBatch("topics", "abstracted", at, edges=tuple(edges), topics=(*gone, *made)), made
 
 
 def infer_tags(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:

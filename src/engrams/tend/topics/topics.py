@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
-from engrams.ports import TOPICS, Batch, Chat, Clock, Embedder, Job, Query, Reach, Store
-from engrams.ports import Change as Edit
+from engrams.ports import TOPICS, Chat, Clock, Embedder, Job, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import RecordChange as Edit
 from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import TopicSettings
 from engrams.tend.topics import label, merge
@@ -123,7 +123,7 @@ class MemoryTopics:
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
-    def _load_groups(self, reach: Reach, limit: int) -> tuple[TopicGroup, ...]:
+    def _load_groups(self, reach: ScopeReach, limit: int) -> tuple[TopicGroup, ...]:
         topics = sorted((one for one in self._store.topics(reach) if not one.concept), key=lambda one: (-one.members, one.id))[:limit]
         known = load_members(self._store, reach.owner, topics)
         records = {one.id: one for one in self._store.get(reach.owner, [name for names in known.values() for name in names])}
@@ -190,7 +190,7 @@ class MemoryTopics:
             with self._lock:
                 current = {topic.id: topic for topic in self._store.topics(exact_reach(scope))}
                 fresh = tuple(replace(current[one.id], label=one.label, named=one.named) for one in renamed if one.id in current)
-                self._store.commit(Batch("topics", "named", at, changes=changes, edges=edges, topics=fresh))
+                self._store.commit(WriteBatch("topics", "named", at, changes=changes, edges=edges, topics=fresh))
         return TopicChange(named=len(renamed), tagged=len(edits))
 
     def _name_groups(self, texts: Sequence[Sequence[str]]) -> Names:
@@ -211,7 +211,7 @@ class MemoryTopics:
         """Yield pages of groupable memories of exactly this scope, oldest first."""
         after = ""
         while True:
-            page = self._store.find(Query(exact_reach(scope), _KINDS, order="oldest", after=after, limit=_PAGE))
+            page = self._store.find(RecordQuery(exact_reach(scope), _KINDS, order="oldest", after=after, limit=_PAGE))
             yield [record for record in page.records if self._is_groupable(record, scope)]
             if not page.next:
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engrams.text.when import numeric
 from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
-from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, Rule, RuleMatch, compile_grammar
+from engrams.text.when.grammar import DatePart, ModKind, Piece, Rule, RuleMatch, TimeModifier, compile_grammar
 from engrams.text.when.lexicon import HOURS, load_lexicon
 
 ZH = load_lexicon("chinese")
@@ -106,19 +106,19 @@ def _on_edge(m: RuleMatch) -> Piece | None:
     """Read 年底: of the year before it, or this one."""
     unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
     alone = DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=ZH.edges[m["e"]]) if unit else None
-    return Modifier("edge", m.start(), m.end(), suffix=True, name=ZH.edges[m["e"]], instead=alone)
+    return TimeModifier("edge", m.start(), m.end(), suffix=True, name=ZH.edges[m["e"]], instead=alone)
 
 
 def _on_half(m: RuleMatch) -> Piece | None:
-    return Modifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
+    return TimeModifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
 
 
 def _on_bound(m: RuleMatch) -> Piece | None:
-    return Modifier(ZH.bounds[m[0]], m.start(), m.end(), suffix=True)
+    return TimeModifier(ZH.bounds[m[0]], m.start(), m.end(), suffix=True)
 
 
 def _on_head(m: RuleMatch) -> Piece | None:
-    return Modifier(_HEADS[m[0]], m.start(), m.end())
+    return TimeModifier(_HEADS[m[0]], m.start(), m.end())
 
 
 _WEEK = r"(?:周|週|星期|礼拜|禮拜)"

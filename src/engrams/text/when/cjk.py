@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engrams.text.when.dates import Interval, month_span
+from engrams.text.when.dates import LocalInterval, month_span
 from engrams.text.when.grammar import DatePart, Piece, RuleMatch
 from engrams.text.when.lexicon import HOURS
 from engrams.text.when.numeric import clock_minutes
@@ -63,7 +63,7 @@ def on_decade(m: RuleMatch) -> Piece | None:
     value = parse_number(m["y"])
     if value < 100:
         value += 1900 if value >= 30 else 2000
-    span: Interval = month_span(value, 1, 120, "range")
+    span: LocalInterval = month_span(value, 1, 120, "range")
     return DatePart("fixed", m.start(), m.end(), span=span)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from engrams.text.when.dates import Interval
-from engrams.text.when.grammar import DatePart, Grammar, Modifier, Piece
+from engrams.text.when.dates import LocalInterval
+from engrams.text.when.grammar import DatePart, Piece, TimeGrammar, TimeModifier
 from engrams.text.when.modifiers import apply_modifier
-from engrams.text.when.resolve import Viewpoint, is_recurring, resolve_nearest, resolve_part
+from engrams.text.when.resolve import TimeViewpoint, is_recurring, resolve_nearest, resolve_part
 
 _YEARLY = ("date", "month", "season", "holiday", "quarter")
 _ENDS = ("date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "fixed", "unit")
@@ -24,7 +24,7 @@ class DateNode:
     at: int
     end: int
     part: DatePart | None
-    span: Interval | None = None
+    span: LocalInterval | None = None
     recurs: bool = False
     ranged: bool = False
 
@@ -34,7 +34,7 @@ class ScannedText:
     """Hold the text, its grammar and the current time."""
 
     low: str
-    grammar: Grammar
+    grammar: TimeGrammar
     now: datetime
 
     def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
@@ -65,9 +65,9 @@ class ScannedText:
 def compose_nodes(pieces: Sequence[Piece], scene: ScannedText) -> list[DateNode]:
     """Compose intervals in text order; impossible times are dropped."""
     nodes: list[DateNode] = []
-    suffixes: list[Modifier] = []
+    suffixes: list[TimeModifier] = []
     for piece in reversed(_join_parts(list(pieces), scene)):
-        if isinstance(piece, Modifier):
+        if isinstance(piece, TimeModifier):
             if piece.suffix:
                 suffixes.append(piece)
             else:
@@ -92,7 +92,7 @@ def _touches(scene: ScannedText, end: int, at: int) -> bool:
     return 0 <= at - end <= _GAP and scene.grammar.touch.fullmatch(scene.low, end, at) is not None
 
 
-def _apply_prefix(mod: Modifier, nodes: list[DateNode], scene: ScannedText) -> None:
+def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedText) -> None:
     node = nodes[-1] if nodes else None
     if node is None or not _touches(scene, mod.end, node.at):
         if mod.instead is not None:
@@ -109,11 +109,11 @@ def _apply_prefix(mod: Modifier, nodes: list[DateNode], scene: ScannedText) -> N
         nodes[-1].at = mod.at
 
 
-def _apply_modifier(mod: Modifier, node: DateNode, scene: ScannedText) -> None:
+def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedText) -> None:
     try:
         ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
-        span = node.span if node.span or not part else resolve_part(part, Viewpoint(scene.now, ahead))
+        span = node.span if node.span or not part else resolve_part(part, TimeViewpoint(scene.now, ahead))
         if span is None:
             return
         changed = apply_modifier(mod, span, scene.now)
@@ -125,7 +125,7 @@ def _apply_modifier(mod: Modifier, node: DateNode, scene: ScannedText) -> None:
         node.span, node.at, node.end = changed, min(node.at, mod.at), max(node.end, mod.end)
 
 
-def _christmas_day(part: DatePart | None, mod: Modifier) -> DatePart | None:
+def _christmas_day(part: DatePart | None, mod: TimeModifier) -> DatePart | None:
     """Count "two days before Christmas" from the 25th."""
     return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
 
@@ -149,10 +149,10 @@ def _is_range_end(part: DatePart | None) -> bool:
     return part is not None and part.kind in _ENDS and not part.hours
 
 
-def _range_interval(first: DateNode, last: DateNode, scene: ScannedText) -> Interval:
+def _range_interval(first: DateNode, last: DateNode, scene: ScannedText) -> LocalInterval:
     assert first.part is not None
     assert last.part is not None
-    sight = Viewpoint(scene.now, scene.speaks_of_future(first.at))
+    sight = TimeViewpoint(scene.now, scene.speaks_of_future(first.at))
     if last.span is None and last.recurs and not first.recurs:
         begin = first.span or resolve_part(first.part, sight)
         end = resolve_nearest(last.part, begin, before=False)
@@ -160,7 +160,7 @@ def _range_interval(first: DateNode, last: DateNode, scene: ScannedText) -> Inte
         end = last.span or resolve_part(last.part, sight)
         loose = first.recurs or (first.part.kind in ("weekday", "dom") and first.part.lean is None and first.part.offset is None)
         begin = first.span or (resolve_nearest(first.part, end, before=True) if loose else resolve_part(first.part, sight))
-    return Interval(begin.start, end.end, "range")
+    return LocalInterval(begin.start, end.end, "range")
 
 
 def _resolve_node(node: DateNode, scene: ScannedText) -> bool:
@@ -169,7 +169,7 @@ def _resolve_node(node: DateNode, scene: ScannedText) -> bool:
             loose = node.recurs or node.part.lean is None
             node.span = resolve_part(
                 node.part,
-                Viewpoint(scene.now, loose and scene.speaks_of_future(node.at), near=node.recurs and not scene.speaks_of_past(node.at)),
+                TimeViewpoint(scene.now, loose and scene.speaks_of_future(node.at), near=node.recurs and not scene.speaks_of_past(node.at)),
             )
         except (ValueError, OverflowError):  # 31 February: not a time
             return False
@@ -186,18 +186,18 @@ def _join_parts(pieces: list[Piece], scene: ScannedText) -> list[Piece]:
             if scene.grammar.join.fullmatch(gap) and (one := _merge_parts(last, piece, gap, scene.now)) is not None:
                 joined[-1] = replace(one, at=last.at, end=piece.end)
                 continue
-        if isinstance(piece, DatePart) and len(joined) > 1 and isinstance(last, Modifier) and isinstance(joined[-2], DatePart):
+        if isinstance(piece, DatePart) and len(joined) > 1 and isinstance(last, TimeModifier) and isinstance(joined[-2], DatePart):
             if (one := _join_over(joined[-2], last, piece, scene)) is not None:
                 joined[-2:] = [one]
                 continue
-            opened = len(joined) > 2 and isinstance(joined[-3], Modifier) and joined[-3].kind == "from"
+            opened = len(joined) > 2 and isinstance(joined[-3], TimeModifier) and joined[-3].kind == "from"
             if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(scene.low, joined[-2].end, piece.at):
                 joined.pop()
         joined.append(piece)
     return joined
 
 
-def _join_over(a: DatePart, mod: Modifier, b: DatePart, scene: ScannedText) -> DatePart | None:
+def _join_over(a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedText) -> DatePart | None:
     """Join two parts over a range word ("verano de 2022")."""
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None

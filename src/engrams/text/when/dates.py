@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
-from engrams.text.when.span import Grain
+from engrams.text.when.interval import Grain
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
@@ -16,7 +16,7 @@ END = datetime.combine(date.max, time.max)
 _SEASON_MONTH = (3, 6, 9, 12)
 
 
-class Interval(NamedTuple):
+class LocalInterval(NamedTuple):
     """Half-open local interval; ``BEGIN`` and ``END`` are open sides."""
 
     start: datetime
@@ -28,9 +28,9 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time.min)
 
 
-def day_span(first: date, count: int, grain: Grain = "day") -> Interval:
+def day_span(first: date, count: int, grain: Grain = "day") -> LocalInterval:
     start = midnight(first)
-    return Interval(start, start + count * DAY, grain)
+    return LocalInterval(start, start + count * DAY, grain)
 
 
 def add_months(day: date, months: int) -> date:
@@ -46,23 +46,23 @@ def month_days(year: int, month: int) -> int:
     return (date(year, month + 1, 1) - date(year, month, 1)).days
 
 
-def month_span(year: int, month: int, count: int, grain: Grain) -> Interval:
+def month_span(year: int, month: int, count: int, grain: Grain) -> LocalInterval:
     first = date(year, month, 1)
-    return Interval(midnight(first), midnight(add_months(first, count)), grain)
+    return LocalInterval(midnight(first), midnight(add_months(first, count)), grain)
 
 
-def season_span(year: int, index: int) -> Interval:
+def season_span(year: int, index: int) -> LocalInterval:
     """Return a season's three calendar months, northern: spring 0, winter 3.
 
     A winter is named after the year it begins in."""
     return month_span(year, _SEASON_MONTH[index], 3, "season")
 
 
-def decade_span(year: int) -> Interval:
+def decade_span(year: int) -> LocalInterval:
     return month_span(year, 1, 120, "range")
 
 
-def weekend_span(day: date, offset: int = 0) -> Interval:
+def weekend_span(day: date, offset: int = 0) -> LocalInterval:
     """Return Saturday and Sunday of the week of ``day`` (Monday first)."""
     return day_span(monday_before(day) + 5 * DAY + offset * WEEK, 2, "weekend")
 
@@ -71,15 +71,15 @@ def monday_before(day: date) -> date:
     return day - day.weekday() * DAY
 
 
-def unit_span(name: str, now: datetime, offset: int) -> Interval:
+def unit_span(name: str, now: datetime, offset: int) -> LocalInterval:
     """Return the calendar unit that holds ``now``, moved by ``offset`` units."""
     today = now.date()
     if name == "minute":
         start = now.replace(second=0, microsecond=0) + timedelta(minutes=offset)
-        return Interval(start, start + timedelta(minutes=1), "minute")
+        return LocalInterval(start, start + timedelta(minutes=1), "minute")
     if name == "hour":
         start = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=offset)
-        return Interval(start, start + timedelta(hours=1), "hour")
+        return LocalInterval(start, start + timedelta(hours=1), "hour")
     if name == "day":
         return day_span(today + offset * DAY, 1)
     if name == "week":
@@ -160,7 +160,7 @@ _EASTER_FEASTS = {
 _LUNAR = (44, 33, 22, 40, 30, 49, 38, 27, 46, 35, 24, 42, 31, 21, 40, 28, 47, 36, 25, 43, 33, 22, 41, 30, 49, 38)
 
 
-def holiday_span(key: str, year: int) -> Interval:
+def holiday_span(key: str, year: int) -> LocalInterval:
     """Return the days of a holiday.
 
     Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days."""
@@ -183,7 +183,7 @@ def _table_index(year: int, first: int, count: int) -> int:
     return year - first
 
 
-def edge_span(span: Interval, which: str) -> Interval:
+def edge_span(span: LocalInterval, which: str) -> LocalInterval:
     """Return the early, middle or late part of an interval.
 
     Thirds of a month or longer; three months at the start or end "of" a year."""
@@ -205,4 +205,4 @@ def edge_span(span: Interval, which: str) -> Interval:
     else:
         cuts = (0, max(1, length // 3), max(1, length - length // 3), length)
     place = {"start": 0, "early": 0, "mid": 1}.get(which, 2)
-    return Interval(start + cuts[place] * DAY, start + cuts[place + 1] * DAY, "range")
+    return LocalInterval(start + cuts[place] * DAY, start + cuts[place + 1] * DAY, "range")

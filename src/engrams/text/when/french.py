@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engrams.text.when import numeric
-from engrams.text.when.grammar import Modifier, Piece, Rule, RuleMatch, any_of, compile_grammar, word_set
+from engrams.text.when.grammar import Piece, Rule, RuleMatch, TimeModifier, any_of, compile_grammar, word_set
 from engrams.text.when.lexicon import load_lexicon
 
 FR = load_lexicon("french")
@@ -56,7 +56,7 @@ def _on_holiday(m: RuleMatch) -> Piece | None:
 
 
 def _on_eve(m: RuleMatch) -> Piece | None:
-    return Modifier("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
+    return TimeModifier("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
 
 
 _N = rf"(?P<n>\d{{1,4}}|{any_of(FR.numbers)})"

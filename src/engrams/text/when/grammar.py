@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-from engrams.text.when.dates import Interval
+from engrams.text.when.dates import LocalInterval
 
 PartKind: TypeAlias = Literal[
     "date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "unit", "about", "stretch", "clock", "fixed"
@@ -39,11 +39,11 @@ class DatePart:
     lean: int | None = None
     hours: tuple[int, int] | None = None
     edge: str = ""
-    span: Interval | None = None
+    span: LocalInterval | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Modifier:
+class TimeModifier:
     """Change the part beside it; ``instead``: its meaning without one."""
 
     kind: ModKind
@@ -58,7 +58,7 @@ class Modifier:
     instead: DatePart | None = None
 
 
-Piece: TypeAlias = DatePart | Modifier
+Piece: TypeAlias = DatePart | TimeModifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ Rule: TypeAlias = tuple[str, Handler]
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class TimeGrammar:
     """Compiled patterns of one language's times.
 
     ``heads``: first letters of words that can begin a time. ``join``: text between two parts of one date; ``to``: between the ends of a
@@ -133,10 +133,10 @@ def compile_grammar(  # each argument is one pattern of the language
     clause: str = "",
     tenses: tuple[str, str] = ("(?!)", "(?!)"),
     spaced: bool = True,
-) -> Grammar:
+) -> TimeGrammar:
     """Compile rules into one scanner without their groups."""
     groups = "|".join(f"({_without_groups(pattern)})" for pattern, _ in rules)
-    return Grammar(
+    return TimeGrammar(
         scanner=re.compile((r"(?<![^\W_])" if spaced else "") + f"(?:{groups})"),
         heads=_first_letters(pattern for pattern, _ in rules),
         rules=tuple(rules),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engrams.text.when import numeric
 from engrams.text.when.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
-from engrams.text.when.grammar import DatePart, Modifier, Piece, Rule, RuleMatch, compile_grammar
+from engrams.text.when.grammar import DatePart, Piece, Rule, RuleMatch, TimeModifier, compile_grammar
 from engrams.text.when.lexicon import HOURS, load_lexicon
 
 JA = load_lexicon("japanese")
@@ -111,23 +111,23 @@ def _on_quarter(m: RuleMatch) -> Piece | None:
 
 
 def _on_edge(m: RuleMatch) -> Piece | None:
-    return Modifier("edge", m.start(), m.end(), suffix=True, name=JA.edges[m["e"]])
+    return TimeModifier("edge", m.start(), m.end(), suffix=True, name=JA.edges[m["e"]])
 
 
 def _on_edge_unit(m: RuleMatch) -> Piece | None:
     unit = {"年": "year", "月": "month"}[m["u"]]
     edge = "end" if m["e"] == "末" else "start"
-    return Modifier(
+    return TimeModifier(
         "edge", m.start(), m.end(), suffix=True, name=edge, instead=DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=edge)
     )
 
 
 def _on_half(m: RuleMatch) -> Piece | None:
-    return Modifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
+    return TimeModifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
 
 
 def _on_bound(m: RuleMatch) -> Piece | None:
-    return Modifier(JA.bounds[m[0]], m.start(), m.end(), suffix=True)
+    return TimeModifier(JA.bounds[m[0]], m.start(), m.end(), suffix=True)
 
 
 _ND = r"(?<![第\d一二三四五六七八九十何数])"

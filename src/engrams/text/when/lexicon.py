@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from engrams.text.when.grammar import DatePart, Modifier, ModKind, Piece, RuleMatch, phrase_key
+from engrams.text.when.grammar import DatePart, ModKind, Piece, RuleMatch, TimeModifier, phrase_key
 from engrams.text.when.numeric import clock_minutes, full_year
 
 HOURS = {
@@ -155,7 +155,7 @@ class TimeLexicon:
         return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
 
     def on_edge(self, m: RuleMatch) -> Piece | None:
-        return Modifier("edge", m.start(), m.end(), name=self.edges[phrase_key(m["e"])])
+        return TimeModifier("edge", m.start(), m.end(), name=self.edges[phrase_key(m["e"])])
 
     def on_edge_unit(self, m: RuleMatch) -> Piece | None:
         """Read "end of the month" as this month's end."""
@@ -165,11 +165,11 @@ class TimeLexicon:
         return DatePart("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
 
     def on_bound(self, m: RuleMatch) -> Piece | None:
-        return Modifier(self.bounds[phrase_key(m["b"])], m.start("b"), m.end())
+        return TimeModifier(self.bounds[phrase_key(m["b"])], m.start("b"), m.end())
 
     def on_within(self, m: RuleMatch) -> Piece | None:
         """Read "the week of 3 June"."""
-        return Modifier("within", m.start(), m.end(), unit=self.units[phrase_key(m["u"])])
+        return TimeModifier("within", m.start(), m.end(), unit=self.units[phrase_key(m["u"])])
 
     def on_shift(self, m: RuleMatch) -> Piece | None:
         """Read "two weeks before": groups n or v, u; f: after."""
@@ -177,16 +177,16 @@ class TimeLexicon:
         count = FEW[self.vague[phrase_key(m["v"])]][1] - 1 if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         signed = max(1, count) * (1 if m["f"] else -1)
         if unit in self.weekdays:
-            return Modifier("shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed)
+            return TimeModifier("shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed)
         hours = HOURS[self.hours[unit]] if unit in self.hours else None
-        return Modifier("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
+        return TimeModifier("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
 
     def on_nth(self, m: RuleMatch) -> Piece | None:
         """Read "the second Monday of", counted from 0; last is -1."""
         order, unit = phrase_key(m["o"]), phrase_key(m["u"])
         count = self.ordinals[order] - 1 if order in self.ordinals else -1
         index = self.weekdays.get(unit, -1)
-        return Modifier("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)
+        return TimeModifier("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)
 
 
 @cache

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from engrams.text.when import dates
-from engrams.text.when.dates import BEGIN, DAY, END, Interval
-from engrams.text.when.grammar import Modifier
-from engrams.text.when.span import Grain
+from engrams.text.when.dates import BEGIN, DAY, END, LocalInterval
+from engrams.text.when.grammar import TimeModifier
+from engrams.text.when.interval import Grain
 
 _LONG = ("month", "season", "year", "range")
 
 
-def apply_modifier(mod: Modifier, span: Interval, now: datetime) -> Interval:
+def apply_modifier(mod: TimeModifier, span: LocalInterval, now: datetime) -> LocalInterval:
     """Apply a modifier to an interval. ValueError: it makes no sense."""
     start, end, _ = span
     match mod.kind:
@@ -25,25 +25,25 @@ def apply_modifier(mod: Modifier, span: Interval, now: datetime) -> Interval:
         case "shift":
             return _apply_shift(mod, span)
         case "since":
-            return Interval(start, now if start < now else END, "range")
+            return LocalInterval(start, now if start < now else END, "range")
         case "after":
-            return Interval(end, now if end < now else END, "range")
+            return LocalInterval(end, now if end < now else END, "range")
         case "until" | "by":
-            return Interval(now if end > now else BEGIN, end, "range")
+            return LocalInterval(now if end > now else BEGIN, end, "range")
         case "before":
-            return Interval(now if start > now else BEGIN, start, "range")
+            return LocalInterval(now if start > now else BEGIN, start, "range")
         case "from" | "between":
             return span
 
 
-def _apply_nth(mod: Modifier, span: Interval) -> Interval:
+def _apply_nth(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
     start, end, grain = span
     if grain not in _LONG:
         raise ValueError(grain)
     first, last = start.date(), (end - DAY).date()
     if mod.unit == "half":
         middle = dates.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
-        return Interval(start, middle, "range") if mod.count == 0 else Interval(middle, end, "range")
+        return LocalInterval(start, middle, "range") if mod.count == 0 else LocalInterval(middle, end, "range")
     if mod.unit == "day":
         found = dates.day_span(_count_from(first, last, mod.count, 1), 1)
     elif mod.unit == "week":
@@ -66,7 +66,7 @@ def _count_from(first: date, last: date, count: int, size: int) -> date:
     return first + count * size * DAY if count >= 0 else last
 
 
-def _apply_shift(mod: Modifier, span: Interval) -> Interval:
+def _apply_shift(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
     """Return the n-th unit before the interval, or after it."""
     start, end, _ = span
     count = mod.count
@@ -80,15 +80,17 @@ def _apply_shift(mod: Modifier, span: Interval) -> Interval:
             day = edge + ((weekday - edge.weekday()) % 7 + 7 * (count - 1)) * DAY
         return dates.day_span(day, 2, "weekend") if mod.unit == "weekend" else dates.day_span(day, 1)
     if count < 0:
-        moved = Interval(
+        moved = LocalInterval(
             dates.add_units(start, mod.unit, count), dates.add_units(start, mod.unit, count + 1), _GRAINS.get(mod.unit, "range")
         )
     else:
-        moved = Interval(dates.add_units(end, mod.unit, count - 1), dates.add_units(end, mod.unit, count), _GRAINS.get(mod.unit, "range"))
+        moved = LocalInterval(
+            dates.add_units(end, mod.unit, count - 1), dates.add_units(end, mod.unit, count), _GRAINS.get(mod.unit, "range")
+        )
     if mod.hours:
         first, last = mod.hours
         midnight = dates.midnight(moved.start.date())
-        return Interval(midnight + first * _MINUTE, midnight + last * _MINUTE, "hour")
+        return LocalInterval(midnight + first * _MINUTE, midnight + last * _MINUTE, "hour")
     return moved
 
 

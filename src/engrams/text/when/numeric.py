@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from engrams.text.when.dates import Interval, decade_span, month_span
+from engrams.text.when.dates import LocalInterval, decade_span, month_span
 from engrams.text.when.grammar import DatePart, Handler, Piece, Rule, RuleMatch, word_set
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
@@ -66,7 +66,7 @@ def _on_iso(m: RuleMatch) -> Piece | None:
         start = datetime(int(m["y"]), int(m["m"]), int(m["d"]), hour, minute, tzinfo=UTC) - shift
     except (ValueError, OverflowError):  # 31 February is no date
         return None
-    return DatePart("fixed", part.at, part.end, span=Interval(start, start + timedelta(minutes=1), "minute"))
+    return DatePart("fixed", part.at, part.end, span=LocalInterval(start, start + timedelta(minutes=1), "minute"))
 
 
 def _on_year_month(m: RuleMatch) -> Piece | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from engrams.text.when import dates
-from engrams.text.when.dates import DAY, Interval
+from engrams.text.when.dates import DAY, LocalInterval
 from engrams.text.when.grammar import DatePart
 
 
 @dataclass(frozen=True, slots=True)
-class Viewpoint:
+class TimeViewpoint:
     """Point of view for resolving a time.
 
     ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming weeks if nothing says past or future."""
@@ -30,7 +30,7 @@ def is_recurring(part: DatePart) -> bool:
     return part.kind in ("date", "month", "season", "holiday", "quarter") and part.year is None and part.lean is None
 
 
-def resolve_part(part: DatePart, sight: Viewpoint) -> Interval:
+def resolve_part(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     """Resolve a part. ValueError or OverflowError: no such time (31 February)."""
     span = _resolve_base(part, sight)
     if part.edge:
@@ -38,7 +38,7 @@ def resolve_part(part: DatePart, sight: Viewpoint) -> Interval:
     return _at_hours(span, part.hours) if part.hours else span
 
 
-def _resolve_base(part: DatePart, sight: Viewpoint) -> Interval:
+def _resolve_base(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     now = sight.now
     match part.kind:
         case "date" | "month" | "season" | "holiday" | "quarter":
@@ -54,10 +54,10 @@ def _resolve_base(part: DatePart, sight: Viewpoint) -> Interval:
         case "about":
             low, high = part.count
             ends = (-high, -low) if (part.offset or 0) < 0 else (low, high)
-            return Interval(dates.unit_span(part.unit, now, ends[0]).start, dates.unit_span(part.unit, now, ends[1]).end, "range")
+            return LocalInterval(dates.unit_span(part.unit, now, ends[0]).start, dates.unit_span(part.unit, now, ends[1]).end, "range")
         case "stretch":
             other = dates.add_units(now, part.unit, part.count[0] * (part.offset or 0))
-            return Interval(min(now, other), max(now, other), "range")
+            return LocalInterval(min(now, other), max(now, other), "range")
         case "fixed":
             assert part.span is not None
             return part.span
@@ -65,7 +65,7 @@ def _resolve_base(part: DatePart, sight: Viewpoint) -> Interval:
             return dates.day_span(now.date(), 1)
 
 
-def _resolve_unit(part: DatePart, sight: Viewpoint) -> Interval:
+def _resolve_unit(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     if part.offset is not None:
         return dates.unit_span(part.unit, sight.now, part.offset)
     this = dates.unit_span(part.unit, sight.now, 0)
@@ -74,13 +74,13 @@ def _resolve_unit(part: DatePart, sight: Viewpoint) -> Interval:
     return dates.unit_span(part.unit, sight.now, -1)
 
 
-def _at_hours(span: Interval, hours: tuple[int, int]) -> Interval:
+def _at_hours(span: LocalInterval, hours: tuple[int, int]) -> LocalInterval:
     first, last = hours
     start, end = span.start + timedelta(minutes=first), span.start + timedelta(minutes=last)
-    return Interval(start, end, "minute" if last - first == 1 else "hour")
+    return LocalInterval(start, end, "minute" if last - first == 1 else "hour")
 
 
-def _year_factory(part: DatePart) -> Callable[[int], Interval]:
+def _year_factory(part: DatePart) -> Callable[[int], LocalInterval]:
     match part.kind:
         case "date":
             last = max(part.day, part.last_day)
@@ -101,7 +101,7 @@ def _day_count(year: int, part: DatePart, last: int) -> int:
     return (date(year, part.month, last) - date(year, part.month, part.day)).days + 1
 
 
-def _resolve_yearly(part: DatePart, sight: Viewpoint) -> Interval:
+def _resolve_yearly(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     make = _year_factory(part)
     if part.year is not None:
         return make(part.year)
@@ -123,20 +123,20 @@ def _resolve_yearly(part: DatePart, sight: Viewpoint) -> Interval:
     return _pick_span([span for span in reversed(around) if span.start <= now], 0)
 
 
-def _make_or_none(make: Callable[[int], Interval], year: int) -> Interval | None:
+def _make_or_none(make: Callable[[int], LocalInterval], year: int) -> LocalInterval | None:
     try:
         return make(year)
     except (ValueError, OverflowError):  # 29 February, or a year outside the calendar: not a candidate
         return None
 
 
-def _pick_span(spans: list[Interval], index: int) -> Interval:
+def _pick_span(spans: list[LocalInterval], index: int) -> LocalInterval:
     if index >= len(spans):
         raise ValueError(index)
     return spans[index]
 
 
-def _resolve_weekday(part: DatePart, sight: Viewpoint) -> date:
+def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:
     today = sight.now.date()
     if part.unit == "week" and part.offset is not None:
         return dates.monday_before(today) + (7 * part.offset + part.index) * DAY
@@ -153,7 +153,7 @@ def _resolve_weekday(part: DatePart, sight: Viewpoint) -> date:
     return after if sight.ahead else before
 
 
-def _resolve_day_of_month(part: DatePart, sight: Viewpoint) -> date:
+def _resolve_day_of_month(part: DatePart, sight: TimeViewpoint) -> date:
     today = sight.now.date()
     first = today.replace(day=1)
     if part.offset is not None:
@@ -168,6 +168,6 @@ def _resolve_day_of_month(part: DatePart, sight: Viewpoint) -> date:
     raise ValueError(part.day)
 
 
-def resolve_nearest(part: DatePart, other: Interval, *, before: bool) -> Interval:
+def resolve_nearest(part: DatePart, other: LocalInterval, *, before: bool) -> LocalInterval:
     """Resolve a recurring part nearest before or after another interval."""
-    return resolve_part(replace(part, lean=None) if is_recurring(part) else part, Viewpoint(other.start, ahead=not before))
+    return resolve_part(replace(part, lean=None) if is_recurring(part) else part, TimeViewpoint(other.start, ahead=not before))

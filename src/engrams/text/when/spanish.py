@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engrams.text.when import numeric
-from engrams.text.when.grammar import DatePart, Modifier, Piece, Rule, RuleMatch, any_of, compile_grammar, phrase_key, word_set
+from engrams.text.when.grammar import DatePart, Piece, Rule, RuleMatch, TimeModifier, any_of, compile_grammar, phrase_key, word_set
 from engrams.text.when.lexicon import load_lexicon
 
 ES = load_lexicon("spanish")
@@ -34,7 +34,7 @@ def _on_weekday(m: RuleMatch) -> Piece | None:
 
 
 def _on_eve(m: RuleMatch) -> Piece | None:
-    return Modifier("shift", m.start(), m.end(), unit="day", count=-1)
+    return TimeModifier("shift", m.start(), m.end(), unit="day", count=-1)
 
 
 def _on_holiday(m: RuleMatch) -> Piece | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engrams.ports import Embedder, Query, Seek, Store
+from engrams.ports import CandidateQuery, Embedder, RecordQuery, Store
 from engrams.settings import ChangeSettings
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
@@ -92,11 +92,11 @@ class ChangeDetector:
         reach = scopes_in_reach(record.scope)
         latest: Sequence[Record] = ()
         if record.session:
-            latest = self._store.find(Query(reach, _SAID, session=record.session, limit=2 * _LATEST)).records
+            latest = self._store.find(RecordQuery(reach, _SAID, session=record.session, limit=2 * _LATEST)).records
         words = tuple((word, 1.0) for word in dict.fromkeys(terms(record.text)))
         rows = self._store.vectors(record.scope.owner, [record.id], self._model) if self._model else None
         vector = rows[0] if rows is not None and rows[0].any() else None
-        pool = self._store.seek(Seek(reach, record.recorded_at, words, vector, self._model, _WIDTH, kinds=_SAID))
+        pool = self._store.seek(CandidateQuery(reach, record.recorded_at, words, vector, self._model, _WIDTH, kinds=_SAID))
         places = (-(pool.bm + pool.cos)).argsort(kind="stable")[: 2 * _NEAREST]
         near = self._store.get(record.scope.owner, [pool.ids[place] for place in places])
         found = [one for one in {one.id: one for one in (*near, *latest)}.values() if _is_earlier(one, record)]
@@ -106,7 +106,7 @@ class ChangeDetector:
         """Split the open facts into those that end and those that stay.
         All stay where it is not clear which one is meant."""
         reach = scopes_in_reach(found.old.scope.owner)
-        facts = self._store.find(Query(reach, STATEMENTS, sources=(found.old.id,), limit=_MOST_FACTS)).records
+        facts = self._store.find(RecordQuery(reach, STATEMENTS, sources=(found.old.id,), limit=_MOST_FACTS)).records
         open_ = [fact for fact in changes.add_stored(facts) if fact.status is Status.ACTIVE]
         own = set(terms(found.clause))
         meant = [fact for fact in open_ if any(set(terms(quote.quote)) <= own for quote in fact.evidence if quote.source == found.old.id)]

@@ -20,7 +20,7 @@ _WEIGHTS = Path(__file__).with_name("weights.npz")
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
+class BoostedTrees:
     """Boosted trees of depth two.
 
     ``columns`` int [trees, 3] and ``limits`` float [trees, 3]: the feature and the limit of the first question, and of the second one
@@ -47,8 +47,8 @@ class ChangeModel:
 
     ``scale`` and ``shift`` make the joint log odds a calibrated probability."""
 
-    change: Trees
-    related: Trees
+    change: BoostedTrees
+    related: BoostedTrees
     rarity: Mapping[str, float]
     scale: float
     shift: float
@@ -92,7 +92,7 @@ def load_model() -> ChangeModel:
         words = bytes(held["words"]).decode().split("\n")
         rarity = dict(zip(words, held["rarity"].astype(float).tolist(), strict=True))
         change, related = (
-            Trees(
+            BoostedTrees(
                 held[f"{name}_columns"].astype(np.int64), held[f"{name}_limits"].astype(np.float64),
                 held[f"{name}_leaves"].astype(np.float64), float(held[f"{name}_base"]),
             )

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engrams.clock import parse_time
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Message
+from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
-from engrams.text.tags import remove_tagged
-from engrams.types import LAYER_OF, Cost, Decision, Evidence, Kind, Layer, Record
+from engrams.text.tagremoval import remove_tagged
+from engrams.types import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
 from engrams.write.candidate import Candidate, canonical_subject, normalize_category
 from engrams.write.rules import is_explicit
 from engrams.write.slots import canonical_predicate, is_contrary, is_single
@@ -105,22 +105,24 @@ class ExtractionBriefing:
 
 
 def extract_by_model(
-    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[Decision]
-) -> tuple[dict[str, list[Candidate]], Cost]:
+    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[StageDecision]
+) -> tuple[dict[str, list[Candidate]], ModelCost]:
     """Extract candidates by record, with the cost.
 
     At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement whose quote
     is not literally in a message is dropped with a decision; a wrong number is corrected by the quote. ModelError where the model fails for
     good."""
     found: dict[str, list[Candidate]] = {}
-    cost = Cost()
+    cost = ModelCost()
     groups = _group_records(records, batch)
     while groups:
         group = groups.pop(0)
         statements, spent, cut = _ask_statements(group, briefing, chat, decisions)
         cost += spent
         if cut and len(group) > 1:
-            decisions.append(Decision("extract", "repair", f"the answer about {len(group)} messages was cut off: asked again in two parts"))
+            decisions.append(
+                StageDecision("extract", "repair", f"the answer about {len(group)} messages was cut off: asked again in two parts")
+            )
             groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
             continue
         for statement in statements:
@@ -129,7 +131,7 @@ def extract_by_model(
                 continue
             others = found.setdefault(candidate.sources[0], [])
             if any(fold(one.text) == fold(candidate.text) for one in others):
-                decisions.append(Decision("extract", "skip", "said twice in one answer", candidate.text[:200]))
+                decisions.append(StageDecision("extract", "skip", "said twice in one answer", candidate.text[:200]))
             elif len(others) < _MOST:
                 others.append(candidate)
         if cut and not found.get(group[0].id):
@@ -158,27 +160,27 @@ def count_together(records: Sequence[Record], batch: int) -> int:
 
 
 def _ask_statements(
-    group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[Decision]
-) -> tuple[list[ExtractedStatement], Cost, bool]:
+    group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[StageDecision]
+) -> tuple[list[ExtractedStatement], ModelCost, bool]:
     prompt = load(briefing.prompt)
     known = briefing.known[:_KNOWN]
     text = prompt.render(turns=_format_messages(group, briefing.context), known=_format_known(known, briefing.gaps))
-    messages = [Message("user", text)]
+    messages = [ChatMessage("user", text)]
     key, about = " ".join(record.id for record in group), tuple(record.id for record in (*group, *known, *briefing.context))
-    cost = Cost()
+    cost = ModelCost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
-        answer = chat.ask(Ask(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096, key=key, about=about))
-        cost += Cost(answer.calls, answer.tokens)
-        decisions.extend(Decision("extract", "repair", note) for note in answer.notes)
+        answer = chat.ask(ChatRequest(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096, key=key, about=about))
+        cost += ModelCost(answer.calls, answer.tokens)
+        decisions.extend(StageDecision("extract", "repair", note) for note in answer.notes)
         statements, problems = _parse_statements(answer.data)
         if statements or not problems:
-            decisions.extend(Decision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
+            decisions.extend(StageDecision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
             return statements, cost, answer.cut
         if attempt < _RETRIES:
             complaint = f"That answer cannot be used: {'; '.join(problems)[:600]}. Answer again with JSON in the form asked for."
-            messages = [messages[0], Message("assistant", answer.text[:4000]), Message("user", complaint)]
-    decisions.append(Decision("extract", "skip", f"no usable answer: {'; '.join(problems)}"[:200]))
+            messages = [messages[0], ChatMessage("assistant", answer.text[:4000]), ChatMessage("user", complaint)]
+    decisions.append(StageDecision("extract", "skip", f"no usable answer: {'; '.join(problems)}"[:200]))
     return [], cost, False
 
 
@@ -198,15 +200,15 @@ def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:
 
 
 def _to_candidate(
-    statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[Decision]
+    statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[StageDecision]
 ) -> Candidate | None:
     source, literal = _locate_quote(statement, group)
     if source is None:
-        decisions.append(Decision("extract", "drop", "its quote is not in the message", statement.text[:200]))
+        decisions.append(StageDecision("extract", "drop", "its quote is not in the message", statement.text[:200]))
         return None
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
     if (fault := _find_fault(statement, kind, literal, source.text)) is not None:
-        decisions.append(Decision("extract", "drop", fault, statement.text[:200], source.id))
+        decisions.append(StageDecision("extract", "drop", fault, statement.text[:200], source.id))
         return None
     named = source.speaker.strip()
     predicate = canonical_predicate(statement.predicate)
@@ -215,7 +217,7 @@ def _to_candidate(
         subject = canonical_subject(named, source.scope)
     begun = _parse_start(statement.since, source.recorded_at)
     if statement.since and begun is None:
-        decisions.append(Decision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
+        decisions.append(StageDecision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
     candidate = Candidate(
         text=" ".join(statement.text.split()),
         kind=kind,
@@ -334,14 +336,14 @@ LANES = ("facts", "rules")
 @dataclass(frozen=True, slots=True)
 class _LaneResult:
     found: dict[str, list[Candidate]]
-    cost: Cost
-    decisions: list[Decision]
+    cost: ModelCost
+    decisions: list[StageDecision]
     problem: ModelError | BudgetError | None = None
 
 
 def extract_in_lanes(
-    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[Decision], only: str = ""
-) -> tuple[dict[str, list[Candidate]], Cost, str]:
+    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[StageDecision], only: str = ""
+) -> tuple[dict[str, list[Candidate]], ModelCost, str]:
     """Extract in both lanes, or the one named ``only``.
 
     Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails finds
@@ -355,7 +357,7 @@ def extract_in_lanes(
         if problem is not None:
             raise problem
     found: dict[str, list[Candidate]] = {}
-    cost = Cost()
+    cost = ModelCost()
     for name, lane in zip(names, done, strict=True):
         decisions.extend(replace(one, reason=f"{name}: {one.reason}") for one in lane.decisions)
         cost += lane.cost
@@ -365,11 +367,11 @@ def extract_in_lanes(
 
 
 def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int) -> _LaneResult:
-    own_decisions: list[Decision] = []
+    own_decisions: list[StageDecision] = []
     try:
         found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, own_decisions)
     except (ModelError, BudgetError) as problem:
-        return _LaneResult({}, Cost(calls=1), [*own_decisions, Decision("extract", "failed", problem.message[:200])], problem)
+        return _LaneResult({}, ModelCost(calls=1), [*own_decisions, StageDecision("extract", "failed", problem.message[:200])], problem)
     return _LaneResult(found, cost, own_decisions)
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Message
+from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.prompts import load, quote
-from engrams.types import Cost, Record
+from engrams.types import ModelCost, Record
 from engrams.write import policy
 from engrams.write.candidate import Candidate
 
@@ -41,18 +41,18 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def decide_by_model(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[policy.PolicyDecision], Cost]:
+def decide_by_model(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[policy.PolicyDecision], ModelCost]:
     """Decide on each candidate by a model.
     Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
     if not candidates:
-        return [], Cost()
+        return [], ModelCost()
     listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))
     text = load("policy").render(turn=quote(record.text[:4000]), candidates=listed)
     rows: dict[int, policy.PolicyDecision] = {}
-    cost = Cost(calls=1)
+    cost = ModelCost(calls=1)
     try:
-        answer = chat.ask(Ask((Message("user", text),), "policy", SCHEMA))
-        cost = Cost(answer.calls, answer.tokens)
+        answer = chat.ask(ChatRequest((ChatMessage("user", text),), "policy", SCHEMA))
+        cost = ModelCost(answer.calls, answer.tokens)
         rows = _parse_rows(answer.data)
     except (ModelError, BudgetError) as problem:
         held = policy.PolicyDecision("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits_review=True)

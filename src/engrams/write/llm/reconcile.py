@@ -9,16 +9,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Ask, Chat, Message
+from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.prompts import load, quote
-from engrams.types import Cost, Decision, Record
+from engrams.types import ModelCost, Record, StageDecision
 from engrams.write.candidate import Candidate
 from engrams.write.reconcile import MARGIN, Reconciliation, find_conflict
 
 _RETRIES = 3
 _ANSWER, _ROW = 512, 128
 """Tokens of an answer, and for each decision in it."""
-NO_COST = Cost()
+NO_COST = ModelCost()
 
 
 class ReconcileRow(BaseModel):
@@ -62,12 +62,12 @@ class ModelVerdicts:
 
     rows: Mapping[int, ReconcileRow]
     removed: tuple[Record, ...] = ()
-    cost: Cost = NO_COST
+    cost: ModelCost = NO_COST
     failed: bool = False
 
 
 def ask_verdicts(
-    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[Decision], *, patient: bool = False
+    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[StageDecision], *, patient: bool = False
 ) -> ModelVerdicts:
     """Ask a model in one question how new statements meet known ones.
 
@@ -78,8 +78,8 @@ def ask_verdicts(
     except (ModelError, BudgetError) as problem:
         if patient and isinstance(problem, ModelError) and problem.retryable:
             raise
-        decisions.append(Decision("reconcile", "failed", f"the model failed: {problem.message}"[:200]))
-        return ModelVerdicts({}, (), Cost(calls=1), failed=True)
+        decisions.append(StageDecision("reconcile", "failed", f"the model failed: {problem.message}"[:200]))
+        return ModelVerdicts({}, (), ModelCost(calls=1), failed=True)
     kept = {row.new: row for row in rows if row.new and row.verdict != "remove"}
     named = {number for row in kept.values() for number in row.known}
     gone = {number for row in rows if row.verdict == "remove" for number in row.known} - named
@@ -110,28 +110,28 @@ def judge_candidate(candidate: Candidate, row: ReconcileRow | None, targets: Seq
 
 
 def _ask_rows(
-    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[Decision]
-) -> tuple[list[ReconcileRow], Cost]:
+    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[StageDecision]
+) -> tuple[list[ReconcileRow], ModelCost]:
     text = load("reconcile").render(
         new="\n".join(_format_new(number, candidate) for number, candidate in enumerate(candidates, 1)),
         known="\n".join(f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})" for number, record in enumerate(known, 1)),
     )
-    messages = [Message("user", text)]
+    messages = [ChatMessage("user", text)]
     about = tuple(dict.fromkeys([*(record.id for record in known), *(name for candidate in candidates for name in candidate.sources)]))
-    cost = Cost()
+    cost = ModelCost()
     for _ in range(1 + _RETRIES):
-        answer = chat.ask(Ask(tuple(messages), "reconcile", SCHEMA, max_tokens=_ANSWER + _ROW * len(candidates), about=about))
-        cost += Cost(answer.calls, answer.tokens)
-        decisions.extend(Decision("reconcile", "repair", note) for note in answer.notes)
+        answer = chat.ask(ChatRequest(tuple(messages), "reconcile", SCHEMA, max_tokens=_ANSWER + _ROW * len(candidates), about=about))
+        cost += ModelCost(answer.calls, answer.tokens)
+        decisions.extend(StageDecision("reconcile", "repair", note) for note in answer.notes)
         rows, problem = _parse_rows(answer.data, len(candidates), len(known))
         if not problem:
             return rows, cost
-        decisions.append(Decision("reconcile", "repair", f"asked again: {problem}"[:200]))
+        decisions.append(StageDecision("reconcile", "repair", f"asked again: {problem}"[:200]))
         complaint = (
             f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)}, the known ones 1 to"
             f" {len(known)}. Answer again."
         )
-        messages = [messages[0], Message("assistant", answer.text[:4000]), Message("user", complaint)]
+        messages = [messages[0], ChatMessage("assistant", answer.text[:4000]), ChatMessage("user", complaint)]
     raise ModelError("Its decisions named statements that do not exist.", retryable=False)
 
 

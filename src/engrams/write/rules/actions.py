@@ -8,6 +8,16 @@ from engrams.types import Kind
 from engrams.write.rules import events
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, find_lemma, gerund, past_tense, third_person
+from engrams.write.rules.meaning import (
+    ClauseMeaning,
+    UtteranceContext,
+    has_leading_content,
+    head_noun,
+    is_concrete,
+    is_content,
+    match_proper_name,
+    trim_trailing,
+)
 from engrams.write.rules.predicates import (
     BEGINS,
     CHATTER,
@@ -21,16 +31,6 @@ from engrams.write.rules.predicates import (
     VAGUE,
     VERBS,
     VerbSense,
-)
-from engrams.write.rules.reading import (
-    ClauseMeaning,
-    UtteranceContext,
-    has_leading_content,
-    head_noun,
-    is_concrete,
-    is_content,
-    match_proper_name,
-    trim_trailing,
 )
 from engrams.write.rules.segment import ClauseToken
 from engrams.write.slots import SINGLE, canonical_predicate

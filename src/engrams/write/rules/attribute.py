@@ -11,8 +11,8 @@ from engrams.write.candidate import Candidate
 from engrams.write.rules import dates, render
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import FORMS, find_lemma
+from engrams.write.rules.meaning import UtteranceContext, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.predicates import RELATIONS
-from engrams.write.rules.reading import UtteranceContext, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.segment import ClauseToken
 from engrams.write.slots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
 from engrams.write.wordlist import word_set

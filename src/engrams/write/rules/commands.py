@@ -9,7 +9,7 @@ from engrams.text.terms import terms
 from engrams.types import Kind
 from engrams.write.candidate import Candidate
 from engrams.write.rules.lexicon import find_lemma, third_person
-from engrams.write.rules.reading import UtteranceContext
+from engrams.write.rules.meaning import UtteranceContext
 from engrams.write.rules.render import to_third_person
 from engrams.write.rules.segment import TextSentence
 from engrams.write.wordlist import word_set

@@ -7,8 +7,8 @@ from dataclasses import replace
 from engrams.types import Kind
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import ADVERBS, find_lemma
+from engrams.write.rules.meaning import ClauseMeaning, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.predicates import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
-from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.segment import ClauseToken
 from engrams.write.wordlist import word_set
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import PREPOSITIONS, find_lemma, third_person
+from engrams.write.rules.meaning import ClauseMeaning, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
 from engrams.write.rules.predicates import CHATTER, JOBS, VAGUE
-from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
 from engrams.write.rules.segment import ClauseToken
 
 

@@ -18,8 +18,8 @@ from engrams.write.rules.commands import extract_command, extract_procedure, par
 from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.languages.match import extract_foreign
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
+from engrams.write.rules.meaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.predicates import JOBS, RELATIONS
-from engrams.write.rules.reading import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.segment import ClauseToken, TextSentence, split_sentences, tokens
 from engrams.write.rules.sound import is_sound
 from engrams.write.slots import canonical_predicate, is_single

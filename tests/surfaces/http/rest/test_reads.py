@@ -7,7 +7,7 @@ import json
 import httpx2
 from tests.surfaces.http.rest.conftest import Person, Served, add, problem
 
-from engrams.ports import EXTRACT, Claim, Failure, JobSpec
+from engrams.ports import EXTRACT, JobClaim, JobFailure, JobSpec
 
 
 def test_explain_tells_all_and_changes_nothing(api: httpx2.Client) -> None:
@@ -86,9 +86,9 @@ def test_jobs_that_failed(served: Served, person: Person) -> None:
     store, now = served.engine.store, served.engine.now()
     scope = f"user/{ann.headers['x-engrams-user']}"
     store.enqueue((JobSpec(EXTRACT + "-x", scope + "|1", {"scope": scope, "items": []}),), now)
-    job = store.claim(Claim("test", now, kinds=(EXTRACT + "-x",)))
+    job = store.claim(JobClaim("test", now, kinds=(EXTRACT + "-x",)))
     assert job
-    store.fail(Failure(job.lease, "the plum tree failed", now, None))
+    store.fail(JobFailure(job.lease, "the plum tree failed", now, None))
     assert [(each["id"], each["error"]) for each in ann.get("/jobs").json()["dead"]] == [(job.id, "the plum tree failed")]
     assert "plum" not in bob.get("/jobs").text
     problem(bob.post("/jobs/retry", json={"ids": [job.id]}), 404)

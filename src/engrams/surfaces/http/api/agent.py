@@ -11,10 +11,10 @@ from fastapi import APIRouter
 
 from engrams.engine import MemoryEngine
 from engrams.errors import NotFoundError, RefusedError
-from engrams.ports import Ask, Condition, Message, Where
+from engrams.ports import ChatMessage, ChatRequest, Condition, Where
 from engrams.settings import Settings
-from engrams.surfaces.http.api import shapes
-from engrams.surfaces.http.rest.caller import Caller, GitParam, ScopedCaller
+from engrams.surfaces.http.api import bodies
+from engrams.surfaces.http.rest.caller import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, Status, Tier, Trace, Turn
 
@@ -42,10 +42,10 @@ def router(settings: Settings) -> APIRouter:
 
 def _add_info_routes(routes: APIRouter) -> None:
     @routes.get("/meta", responses=error_responses())
-    def meta(caller: ScopedCaller) -> shapes.AgentInfo:
+    def meta(caller: ScopedCaller) -> bodies.AgentInfo:
         """Name the models and the agents."""
         chat = caller.engine.chat_model
-        return shapes.AgentInfo(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
+        return bodies.AgentInfo(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
 
     @routes.get("/agents", responses=error_responses())
     def agents(caller: ScopedCaller) -> list[str]:  # noqa: ARG001 - every route identifies its caller
@@ -53,30 +53,30 @@ def _add_info_routes(routes: APIRouter) -> None:
         return [AGENT]
 
     @routes.get("/jobs", responses=error_responses())
-    def jobs(caller: ScopedCaller) -> shapes.JobsInFlight:
+    def jobs(caller: ScopedCaller) -> bodies.JobsInFlight:
         """Count background jobs that run or wait for a worker."""
-        return shapes.JobsInFlight(in_flight=caller.engine.tiers.in_flight())
+        return bodies.JobsInFlight(in_flight=caller.engine.tiers.in_flight())
 
 
 def _add_state_routes(routes: APIRouter) -> None:
     @routes.get("/state", responses=error_responses())
-    def states(caller: ScopedCaller) -> shapes.AgentStates:
+    def states(caller: ScopedCaller) -> bodies.AgentOverview:
         """Count the memories of all agents by tier, with the graph."""
-        return shapes.AgentStates(agents={AGENT: _read_state(caller)}, kg=_read_graph(caller))
+        return bodies.AgentOverview(agents={AGENT: _read_state(caller)}, kg=_read_graph(caller))
 
     @routes.get("/state/{agent}", responses=error_responses(404))
-    def state(agent: str, caller: ScopedCaller) -> shapes.AgentState:
+    def state(agent: str, caller: ScopedCaller) -> bodies.AgentState:
         """Count the memories of one agent by tier."""
         _require_agent(agent)
         return _read_state(caller)
 
     @routes.get("/l4", responses=error_responses())
-    def graph(caller: ScopedCaller) -> shapes.TopicGraph:
+    def graph(caller: ScopedCaller) -> bodies.TopicGraph:
         """List topics and concepts, and the links between them."""
         return _read_graph(caller)
 
     @routes.get("/registry/{agent}", responses=error_responses(404))
-    def registry(agent: str, caller: ScopedCaller) -> shapes.AgentRegistry:
+    def registry(agent: str, caller: ScopedCaller) -> bodies.AgentRegistry:
         """List the newest long-term memories."""
         _require_agent(agent)
         found = caller.engine.list(scope=caller.scope, where=_LONG_TERM, limit=_ROWS).records
@@ -84,12 +84,12 @@ def _add_state_routes(routes: APIRouter) -> None:
         nodes: dict[str, list[str]] = {}
         for edge in edges:
             nodes.setdefault(edge.source, []).append(edge.target)
-        return shapes.AgentRegistry(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
+        return bodies.AgentRegistry(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
 
 
 def _add_chat_routes(routes: APIRouter) -> None:
     @routes.post("/chat/{agent}", responses=error_responses(404))
-    def chat(agent: str, body: shapes.AgentMessage, caller: ScopedCaller) -> shapes.AgentReply:
+    def chat(agent: str, body: bodies.AgentMessage, caller: ScopedCaller) -> bodies.AgentReply:
         """Reply to a message, with the trace of the memories used.
 
         Only the reply is waited for."""
@@ -101,10 +101,10 @@ def _add_chat_routes(routes: APIRouter) -> None:
         receipts = engine.observe(turns, scope=caller.scope)
         assert context.trace is not None
         trace = to_agent_trace(context.trace, caller.owner, engine, context.abstain)
-        return shapes.AgentReply(reply=reply, trace=trace, skipped=_list_skipped(turns, receipts))
+        return bodies.AgentReply(reply=reply, trace=trace, skipped=_list_skipped(turns, receipts))
 
     @routes.post("/explain/{agent}", responses=error_responses(404))
-    def explain(agent: str, body: shapes.AgentQuestion, caller: ScopedCaller) -> shapes.AgentTrace:
+    def explain(agent: str, body: bodies.AgentQuestion, caller: ScopedCaller) -> bodies.AgentTrace:
         """Trace the choice of memories for a question, every candidate of it.
 
         No model is called and nothing changes."""
@@ -115,31 +115,31 @@ def _add_chat_routes(routes: APIRouter) -> None:
 
 def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/seed/{agent}", responses=error_responses(404))
-    def seed(agent: str, body: shapes.AgentFacts, caller: ScopedCaller) -> shapes.AgentJobResult:
+    def seed(agent: str, body: bodies.AgentFacts, caller: ScopedCaller) -> bodies.AgentJobResult:
         """Store facts as they are, however short."""
         _require_agent(agent)
         receipts = [caller.engine.add(fact, scope=caller.scope, kind=Kind.FACT) for fact in body.facts]
-        return shapes.AgentJobResult(done={"stored": sum(bool(receipt.id) for receipt in receipts)})
+        return bodies.AgentJobResult(done={"stored": sum(bool(receipt.id) for receipt in receipts)})
 
     @routes.post("/consolidate/{agent}", responses=error_responses(404, 409))
-    def consolidate(agent: str, caller: ScopedCaller) -> shapes.AgentJobResult:
+    def consolidate(agent: str, caller: ScopedCaller) -> bodies.AgentJobResult:
         """Move everything to the long-term tier now, whatever its age."""
         _require_agent(agent)
-        return shapes.AgentJobResult(done=dict(caller.engine.tiers.consolidate(caller.scope)))
+        return bodies.AgentJobResult(done=dict(caller.engine.tiers.consolidate(caller.scope)))
 
     @routes.post("/abstract/{agent}", responses=error_responses(404, 409))
-    def abstract(agent: str, caller: ScopedCaller) -> shapes.AgentJobResult:
+    def abstract(agent: str, caller: ScopedCaller) -> bodies.AgentJobResult:
         """Build concepts over similar topics."""
         _require_agent(agent)
-        return shapes.AgentJobResult(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
+        return bodies.AgentJobResult(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
 
     @routes.post("/kg/dedupe", responses=error_responses(409))
-    def dedupe(caller: ScopedCaller) -> shapes.AgentJobResult:
+    def dedupe(caller: ScopedCaller) -> bodies.AgentJobResult:
         """Merge nearly identical topics."""
-        return shapes.AgentJobResult(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
+        return bodies.AgentJobResult(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
 
     @routes.post("/reset", responses=error_responses(409))
-    def reset(caller: ScopedCaller, git: GitParam = False) -> shapes.ResetResult:
+    def reset(caller: ScopedCaller, git: GitParam = False) -> bodies.ResetResult:
         """Erase all memories, where `serve.allow_reset` allows it."""
         if not settings.serve.allow_reset:
             raise RefusedError(
@@ -147,7 +147,7 @@ def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
             )
         caller.engine.drain(_DRAIN)
         done = [purge_owner(caller.engine, owner, git) for owner in _reachable_owners(caller)]
-        return shapes.ResetResult(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
+        return bodies.ResetResult(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
 
 
 def purge_owner(engine: MemoryEngine, owner: Scope, git: bool = False) -> tuple[int, int]:
@@ -165,7 +165,7 @@ def purge_owner(engine: MemoryEngine, owner: Scope, git: bool = False) -> tuple[
     return len(ids), sum(erased.remaining.values()) if erased else 0
 
 
-def _reachable_owners(caller: Caller) -> list[Scope]:
+def _reachable_owners(caller: IdentifiedCaller) -> list[Scope]:
     """List all owners; with a key only its own."""
     if caller.key is not None:
         return [caller.owner]
@@ -183,23 +183,23 @@ def _generate_reply(engine: MemoryEngine, message: str, context: Context) -> str
         quotes = [hit.record.text for hit in context.hits] if not context.abstain else []
         return "\n".join(quotes) or "No language model is set, and nothing in memory matches this."
     system = f"{_SYSTEM}\n\n<memory>\n{context.text}\n</memory>" if context.text else _SYSTEM
-    return engine.chat_model.ask(Ask((Message("system", system), Message("user", message)), "chat", temperature=None)).text
+    return engine.chat_model.ask(ChatRequest((ChatMessage("system", system), ChatMessage("user", message)), "chat", temperature=None)).text
 
 
-def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[shapes.SkippedText]:
+def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[bodies.SkippedText]:
     pairs = zip(turns, receipts, strict=True)
     return [
-        shapes.SkippedText(text=turn.text, reason=decision.reason or decision.verdict)
+        bodies.SkippedText(text=turn.text, reason=decision.reason or decision.verdict)
         for turn, receipt in pairs
         for decision in receipt.decisions
         if decision.verdict in ("drop", "skip", "refuse")
     ]
 
 
-def _read_state(caller: Caller) -> shapes.AgentState:
+def _read_state(caller: IdentifiedCaller) -> bodies.AgentState:
     held: dict[str, Any] = dict(caller.engine.tiers.state(caller.scope))
     graph = _read_graph(caller)
-    return shapes.AgentState(
+    return bodies.AgentState(
         l0=held.get("working", 0),
         l1=held.get("recent", 0),
         hot=held.get("hot", 0),
@@ -209,22 +209,22 @@ def _read_state(caller: Caller) -> shapes.AgentState:
     )
 
 
-def _read_graph(caller: Caller) -> shapes.TopicGraph:
+def _read_graph(caller: IdentifiedCaller) -> bodies.TopicGraph:
     topics = caller.engine.inspect.topics(caller.reach)
     ids = {topic.id for topic in topics}
     edges = caller.engine.inspect.edges(caller.owner, sorted(ids), _LINKS) if ids else ()
-    return shapes.TopicGraph(
-        nodes=[shapes.TopicNode(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
+    return bodies.TopicGraph(
+        nodes=[bodies.TopicNode(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
         edges=[
-            shapes.TopicEdge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
+            bodies.TopicEdge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
             for each in edges
             if each.source in ids and each.target in ids
         ],
     )
 
 
-def _to_entry(record: Record, nodes: list[str]) -> shapes.RegistryEntry:
-    return shapes.RegistryEntry(
+def _to_entry(record: Record, nodes: list[str]) -> bodies.RegistryEntry:
+    return bodies.RegistryEntry(
         id=record.id,
         kind=record.kind,
         content=record.text,
@@ -236,7 +236,7 @@ def _to_entry(record: Record, nodes: list[str]) -> shapes.RegistryEntry:
     )
 
 
-def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> shapes.AgentTrace:
+def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> bodies.AgentTrace:
     """Build the trace with each candidate's tier, age and importance."""
     records = {record.id: record for record in engine.inspect.records(owner, [row.id for row in trace.rows])}
     now, tau = engine.now(), engine.settings.read.recency_days
@@ -246,7 +246,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
         record = records.get(row.id)
         if record is not None:
             rows.append(
-                shapes.AgentTraceRow(
+                bodies.AgentTraceRow(
                     id=row.id,
                     text=row.text,
                     tier="hot" if "hot" in row.parts else record.tier.value,
@@ -258,7 +258,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
                     dropped=row.dropped,
                 )
             )
-    return shapes.AgentTrace(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
+    return bodies.AgentTrace(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
 
 
 def _query_cosines(trace: Trace, owner: Scope, engine: MemoryEngine) -> list[float]:

@@ -13,9 +13,9 @@ from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
-from engrams.surfaces.http.mem0 import shapes
+from engrams.surfaces.http.loadmounts import RouterMount
+from engrams.surfaces.http.mem0 import bodies
 from engrams.surfaces.http.mem0.filters import LABELS, Mem0Target, find_target, parse_filters
-from engrams.surfaces.http.mounts import RouterMount
 from engrams.surfaces.http.rest.caller import find_caller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import check_meta, to_utc
@@ -28,7 +28,7 @@ _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system"
 
 def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/add/", responses=error_responses())
-    def add(request: Request, body: shapes.Mem0AddRequest) -> shapes.Mem0Events:
+    def add(request: Request, body: bodies.Mem0AddRequest) -> bodies.Mem0Events:
         """Store the messages of a conversation.
 
         Each event is a stored message or a memory derived from one."""
@@ -45,29 +45,29 @@ def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
                     text, _ROLES.get(message.role, "user"), message.name, at, where.scope.labels[-1] if body.run_id else "", meta=extra
                 )
                 kind = Kind.TURN if body.infer else Kind.NOTE
-                events += shapes.to_events(where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer), text)
+                events += bodies.to_events(where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer), text)
         if not events:
             raise InputError("No message has a text.")
-        return shapes.Mem0Events(results=events)
+        return bodies.Mem0Events(results=events)
 
 
 def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/search/", responses=error_responses())
-    def search(request: Request, body: shapes.Mem0SearchRequest) -> shapes.Mem0Results:
+    def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Results:
         """Find the memories that answer a question, best first."""
         where = find_target(request, body.ids(), body.filters)
         number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
         found = where.engine.search(body.query, scope=where.owner, limit=number, where=where.where)
         least = body.threshold if body.threshold is not None else 0.0
-        return shapes.Mem0Results(results=[shapes.to_memory(hit.record, hit.score) for hit in found.hits if hit.score >= least])
+        return bodies.Mem0Results(results=[bodies.to_memory(hit.record, hit.score) for hit in found.hits if hit.score >= least])
 
     @routes.post("/v3/memories/", responses=error_responses())
     def list_memories(
         request: Request,
-        body: shapes.Mem0ListRequest,
+        body: bodies.Mem0ListRequest,
         page: Annotated[int, Query(ge=1, le=1000)] = 1,
         page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
-    ) -> shapes.Mem0Page:
+    ) -> bodies.Mem0Page:
         """List memories, newest first, by page."""
         dates = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
         dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
@@ -75,70 +75,70 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
         tests = Where("and", (*(where.where.parts if where.where else ()), *dates))
         records, more = _read_page(where, tests if tests.parts else None, page, min(page_size, settings.limits.results))
         path = "/v3/memories/?page_size={}&page={}"
-        return shapes.Mem0Page(
-            results=[shapes.to_memory(record) for record in records],
+        return bodies.Mem0Page(
+            results=[bodies.to_memory(record) for record in records],
             count=(page - 1) * page_size + len(records) + more,
             next=path.format(page_size, page + 1) if more else None,
             previous=path.format(page_size, page - 1) if page > 1 else None,
         )
 
     @routes.get("/v1/ping/", responses=error_responses())
-    def ping(request: Request) -> shapes.Mem0Pong:
+    def ping(request: Request) -> bodies.Mem0Pong:
         """Check the key."""
         find_caller(request, "")
-        return shapes.Mem0Pong()
+        return bodies.Mem0Pong()
 
     @routes.get("/v1/entities/", responses=error_responses())
-    def entities(request: Request) -> shapes.Mem0EntityList:
+    def entities(request: Request) -> bodies.Mem0EntityList:
         """List users, agents, apps and runs that have memories."""
         caller = find_caller(request, "")
         found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope))
-        rows = [shapes.Mem0Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
-        return shapes.Mem0EntityList(results=rows, count=len(rows))
+        rows = [bodies.Mem0Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
+        return bodies.Mem0EntityList(results=rows, count=len(rows))
 
 
 def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/v1/memories/{id}/", responses=error_responses(404))
-    def read(request: Request, id: str) -> shapes.Mem0Memory:
+    def read(request: Request, id: str) -> bodies.Mem0Memory:
         """Read one memory."""
         caller = find_caller(request, "")
-        return shapes.to_memory(caller.engine.get(id, scope=caller.owner))
+        return bodies.to_memory(caller.engine.get(id, scope=caller.owner))
 
     @routes.put("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def change(request: Request, id: str, body: shapes.Mem0UpdateRequest) -> shapes.Mem0Memory:
+    def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> bodies.Mem0Memory:
         """Change its text or metadata."""
-        return shapes.to_memory(_edit_memory(request, id, body, settings))
+        return bodies.to_memory(_edit_memory(request, id, body, settings))
 
     @routes.delete("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def forget(request: Request, id: str) -> shapes.Mem0Reply:
+    def forget(request: Request, id: str) -> bodies.Mem0Reply:
         """Forget it; it can be restored."""
         caller = find_caller(request, "")
         caller.engine.forget(id, scope=caller.owner)
-        return shapes.Mem0Reply(message="Memory deleted successfully!")
+        return bodies.Mem0Reply(message="Memory deleted successfully!")
 
     @routes.get("/v1/memories/{id}/history/", responses=error_responses(404))
-    def history(request: Request, id: str) -> list[shapes.Mem0Change]:
+    def history(request: Request, id: str) -> list[bodies.Mem0Change]:
         """List a memory's changes, oldest first."""
         caller = find_caller(request, "")
         record = caller.engine.get(id, scope=caller.owner)
-        return [shapes.to_change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
+        return [bodies.to_change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
 
 
 def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/batch/", responses=error_responses(404, 409))
-    def change(request: Request, body: shapes.Mem0BatchRequest) -> shapes.Mem0Reply:
+    def change(request: Request, body: bodies.Mem0BatchRequest) -> bodies.Mem0Reply:
         """Change several memories."""
         for each in body.memories:
             _edit_memory(request, each.memory_id, each, settings)
-        return shapes.Mem0Reply(message=f"Successfully updated {len(body.memories)} memories")
+        return bodies.Mem0Reply(message=f"Successfully updated {len(body.memories)} memories")
 
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
-    def forget(request: Request, body: shapes.Mem0BatchRequest) -> shapes.Mem0Reply:
+    def forget(request: Request, body: bodies.Mem0BatchRequest) -> bodies.Mem0Reply:
         """Forget the memories of these ids; each can be restored."""
         caller = find_caller(request, "")
         for each in body.memories:
             caller.engine.forget(each.memory_id, scope=caller.owner)
-        return shapes.Mem0Reply(message=f"Successfully deleted {len(body.memories)} memories")
+        return bodies.Mem0Reply(message=f"Successfully deleted {len(body.memories)} memories")
 
     @routes.delete("/v1/memories/", responses=error_responses(409))
     def forget_all(
@@ -148,7 +148,7 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         app_id: Annotated[str, Query(max_length=200)] = "",
         run_id: Annotated[str, Query(max_length=200)] = "",
         filters: Annotated[str, Query(max_length=10_000)] = "",
-    ) -> shapes.Mem0Reply:
+    ) -> bodies.Mem0Reply:
         """Forget all memories of a user, agent, app or run; restorable."""
         given = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
         ids = {name: value for name, value in given.items() if value}
@@ -156,15 +156,15 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         if not ids and not tree:
             raise InputError("Say whose memories.", hint="Give user_id, agent_id, app_id or run_id.")
         _forget_all(find_target(request, ids, tree))
-        return shapes.Mem0Reply(message="Memories deleted successfully!")
+        return bodies.Mem0Reply(message="Memories deleted successfully!")
 
     @routes.delete("/v2/entities/{kind}/{name}/", responses=error_responses(404, 409))
-    def forget_entity(request: Request, kind: str, name: str) -> shapes.Mem0Reply:
+    def forget_entity(request: Request, kind: str, name: str) -> bodies.Mem0Reply:
         """Forget everything of one user, agent, app or run."""
         if f"{kind}_id" not in LABELS:
             raise InputError("There is no such kind of entity.", hint="user, agent, app or run.")
         _forget_all(find_target(request, {f"{kind}_id": name}))
-        return shapes.Mem0Reply(message="Entity deleted successfully!")
+        return bodies.Mem0Reply(message="Entity deleted successfully!")
 
 
 def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
@@ -172,7 +172,7 @@ def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
     return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
 
 
-def _edit_memory(request: Request, id: str, body: shapes.Mem0UpdateRequest, settings: Settings) -> Record:
+def _edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, settings: Settings) -> Record:
     if body.expiration_date:
         raise _no_expiry_error()
     caller = find_caller(request, "")

@@ -10,7 +10,7 @@ from fastapi import Depends, Header, Query, Request
 
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, RefusedError
-from engrams.ports import Reach
+from engrams.ports import ScopeReach
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ REFUSED_KEY = "engrams.refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class IdentifiedCaller:
     """Identified caller; ``scope`` lies in ``owner``.
 
     Every engine call is given one of them. ``key``: the key of the request, if it had one."""
@@ -48,9 +48,9 @@ class Caller:
         return "" if everyone else own.key
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> ScopeReach:
         """Scopes a read sees: all of an owner, or a scope's chain."""
-        return Reach(self.owner, (self.scope,), tree=True) if self.scope.is_owner else Reach(self.owner, self.scope.chain())
+        return ScopeReach(self.owner, (self.scope,), tree=True) if self.scope.is_owner else ScopeReach(self.owner, self.scope.chain())
 
     def is_incognito(self, session: str) -> bool:
         """Return True for an incognito session of this process.
@@ -71,19 +71,19 @@ async def get_caller(
     project: Annotated[str, Query(description="Only this project's part of memory.")] = "",
     conversation: Annotated[str, Query(description="Only this conversation's part of memory.")] = "",
     x_engrams_user: User = "",
-) -> Caller:
+) -> IdentifiedCaller:
     """Identify the caller and the part of memory asked for (dependency)."""
     found = find_caller(request, decode_header(x_engrams_user).strip())
     scope = found.scope.within("project", project) if project else found.scope
-    return Caller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
+    return IdentifiedCaller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
 
 
-async def get_person(request: Request, x_engrams_user: User = "") -> Caller:
+async def get_person(request: Request, x_engrams_user: User = "") -> IdentifiedCaller:
     """Identify the caller without a part of memory (dependency)."""
     return find_caller(request, decode_header(x_engrams_user).strip())
 
 
-def find_caller(request: Request, user: str) -> Caller:
+def find_caller(request: Request, user: str) -> IdentifiedCaller:
     """Find the caller for a user name.
 
     A key never leaves its owner: another user's name is a part of that owner's memory."""
@@ -92,7 +92,7 @@ def find_caller(request: Request, user: str) -> Caller:
     owner = Scope(("user", user or engine.settings.owner)) if key is None else key.owner
     request.scope[OWNER] = owner.key
     scope = owner if key is None else user_scope(owner, user)
-    return Caller(engine, owner, scope, key)
+    return IdentifiedCaller(engine, owner, scope, key)
 
 
 def user_scope(owner: Scope, user: str) -> Scope:
@@ -100,8 +100,8 @@ def user_scope(owner: Scope, user: str) -> Scope:
     return owner if user in ("", owner.labels[-1]) else owner.within("user", user)
 
 
-ScopedCaller = Annotated[Caller, Depends(get_caller)]
-PersonCaller = Annotated[Caller, Depends(get_person)]
+ScopedCaller = Annotated[IdentifiedCaller, Depends(get_caller)]
+PersonCaller = Annotated[IdentifiedCaller, Depends(get_person)]
 
 
 def decode_header(value: str) -> str:

@@ -19,7 +19,7 @@ from starlette.responses import StreamingResponse
 from engrams.errors import NotFoundError, RefusedError
 from engrams.formats import Format
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Caller, GitParam, ScopedCaller
+from engrams.surfaces.http.rest.caller import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses
 from engrams.types import ImportPlan, Scope
 
@@ -210,7 +210,7 @@ def _add_status_routes(routes: APIRouter) -> None:
         _get_uploads(request).drop(caller.owner, id)
 
 
-async def _receive_piece(request: Request, caller: Caller, id: str, offset: int, settings: Settings) -> ImportStatus:
+async def _receive_piece(request: Request, caller: IdentifiedCaller, id: str, offset: int, settings: Settings) -> ImportStatus:
     """Append the body; start the import when the file is complete."""
     uploads = _get_uploads(request)
     upload, size = await asyncio.to_thread(uploads.get, caller.owner, id), offset

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Edge, EdgeType, Kind, Record, Status, Tier
 
@@ -66,7 +66,7 @@ def router(settings: Settings) -> APIRouter:
 class GraphWalk:
     """Walk along links from start nodes, limited in depth and nodes."""
 
-    def __init__(self, caller: Caller, asked: requests.GraphQuery, most: int) -> None:
+    def __init__(self, caller: IdentifiedCaller, asked: requests.GraphQuery, most: int) -> None:
         self._caller, self._asked, self._most = caller, asked, most
         self._nodes: dict[str, Record | None] = {}
         self._edges: dict[tuple[str, str, str], Edge] = {}
@@ -102,7 +102,7 @@ class GraphWalk:
         return within and record.status in asked.status and (not asked.kind or record.kind in asked.kind)
 
 
-def _focus_nodes(caller: Caller, focus: list[str]) -> dict[str, Record | None]:
+def _focus_nodes(caller: IdentifiedCaller, focus: list[str]) -> dict[str, Record | None]:
     """Find the nodes to start from; NotFoundError for unknown ids."""
     nodes: dict[str, Record | None] = {}
     for name in focus:
@@ -111,7 +111,7 @@ def _focus_nodes(caller: Caller, focus: list[str]) -> dict[str, Record | None]:
     return nodes
 
 
-def _newest_nodes(caller: Caller, asked: requests.GraphQuery, most: int) -> dict[str, Record | None]:
+def _newest_nodes(caller: IdentifiedCaller, asked: requests.GraphQuery, most: int) -> dict[str, Record | None]:
     """Load the newest memories, leaving room for tags and topics."""
     tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
     page = caller.engine.list(

@@ -13,7 +13,7 @@ from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Scope
 
@@ -103,19 +103,19 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _list_own_jobs(caller: Caller, states: list[State]) -> list[Job]:
+def _list_own_jobs(caller: IdentifiedCaller, states: list[State]) -> list[Job]:
     """List jobs of this owner, for an admin also the server's."""
     return [job for job in caller.engine.inspect.jobs(tuple(states), _ALL) if _is_own(job, caller)]
 
 
-def _own_lag(caller: Caller) -> float:
+def _own_lag(caller: IdentifiedCaller) -> float:
     """Return how long the owner's oldest due job has waited, in seconds."""
     now = caller.engine.now()
     due = [max(job.created_at, job.due) for job in _list_own_jobs(caller, ["waiting", "running"]) if job.created_at]
     return max(0.0, (now - min(due)).total_seconds()) if due else 0.0
 
 
-def _count_own_jobs(caller: Caller) -> dict[str, dict[str, int]]:
+def _count_own_jobs(caller: IdentifiedCaller) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for job in _list_own_jobs(caller, []):
         states = counts.setdefault(job.kind, {})
@@ -123,7 +123,7 @@ def _count_own_jobs(caller: Caller) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _is_own(job: Job, caller: Caller) -> bool:
+def _is_own(job: Job, caller: IdentifiedCaller) -> bool:
     key = job.payload.get("scope") or job.payload.get("owner")
     return Scope.parse(str(key)).owner == caller.owner if key else caller.is_admin
 

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import Caller, PersonCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, PersonCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
-from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, LogWriteOutcome, SessionMedium, Source
+from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 if TYPE_CHECKING:
     from engrams.build import CrisisLog, FeedbackLog
@@ -30,7 +30,7 @@ class LogRequest(RequestBody):
     at: Moment | None = Field(None, description="When it happened; without it, now.")
     incognito: StrictBool = Field(False, description="Only in this process, and nobody's.")
 
-    def options(self, caller: Caller, key: str) -> dict[str, Any]:
+    def options(self, caller: IdentifiedCaller, key: str) -> dict[str, Any]:
         """Build the keyword arguments that both logs take."""
         incognito = self.incognito or caller.is_incognito(self.session)
         return {"owner": caller.scope.key, "id": key, "at": self.at, "incognito": incognito}
@@ -78,7 +78,7 @@ class FeedbackRequest(LogRequest):
     """Opinion of somebody on one of their sessions."""
 
     label: FeedbackLabel | None = Field(description="null: they dismissed the question, and nothing is kept.")
-    source: Source = Source.API
+    source: FeedbackSource = FeedbackSource.API
     modality: SessionMedium = SessionMedium.TEXT
 
 
@@ -100,7 +100,7 @@ class FeedbackEntry(LogEntry):
     """Feedback as it is kept: ``id`` and ``session`` are hashes."""
 
     label: FeedbackLabel
-    source: Source
+    source: FeedbackSource
     modality: SessionMedium
 
 

@@ -10,7 +10,7 @@ from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, etag, limited_route, make_problem, matches_etag
 from engrams.types import Receipt, Turn
 
@@ -152,7 +152,7 @@ def _add_history_routes(routes: APIRouter) -> None:
         return responses.ChangeReportResponse.model_validate(report)
 
 
-def _add_text(body: requests.AddRequest, caller: Caller, key: str, settings: Settings) -> Receipt:
+def _add_text(body: requests.AddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> Receipt:
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
@@ -164,7 +164,7 @@ def _add_text(body: requests.AddRequest, caller: Caller, key: str, settings: Set
     return receipt
 
 
-def _add_messages(body: requests.AddRequest, caller: Caller, key: str, settings: Settings) -> tuple[Receipt, ...]:
+def _add_messages(body: requests.AddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> tuple[Receipt, ...]:
     if body.tags or body.at or body.meta:
         raise RefusedError("tags, at and meta belong to a text.", hint="Give each message its own `at` and `meta`.")
     turns = [

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import responses
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import LAYER_OF, PRODUCT, EdgeType, Kind, Layer, Record, Status
 
@@ -104,7 +104,7 @@ def _to_topic(name: str, records: Sequence[Record]) -> NotebookTopic:
     return NotebookTopic(topic=name, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records])
 
 
-def _topic_names(caller: Caller, records: Sequence[Record]) -> Mapping[str, str]:
+def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping[str, str]:
     """Map memory ids to their topics."""
     ids = [record.id for record in records]
     links = caller.engine.inspect.edges(caller.owner, ids, (EdgeType.IN_TOPIC,)) if ids else ()
@@ -112,7 +112,7 @@ def _topic_names(caller: Caller, records: Sequence[Record]) -> Mapping[str, str]
     return {link.source: link.target.partition(":")[2] for link in sorted(links, key=lambda link: link.weight) if link.source in own}
 
 
-def _list_times(caller: Caller, most: int) -> Iterator[tuple[datetime, Layer]]:
+def _list_times(caller: IdentifiedCaller, most: int) -> Iterator[tuple[datetime, Layer]]:
     """Yield time and layer of memories, newest first."""
     after = ""
     while most > 0:

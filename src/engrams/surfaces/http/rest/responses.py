@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from engrams.ports import Erased
+from engrams.ports import PurgeReport
 from engrams.surfaces.http.rest.errors import to_json
-from engrams.types import Found, HistoryEntry, Hit, Kind, Layer, OutdatedMark, Receipt, Record, Status, Tier, Trace
+from engrams.types import HistoryEntry, Hit, Kind, Layer, OutdatedMark, Receipt, Record, SearchResult, Status, Tier, Trace
 
 if TYPE_CHECKING:
     from engrams.build import ChangeReport, PurgeCandidate
@@ -133,7 +133,7 @@ class SearchResponse(BaseModel):
     notes: list[str] = []
 
 
-class CandidateResponse(BaseModel):
+class TraceRowResponse(BaseModel):
     id: str
     text: str
     score: float
@@ -151,7 +151,7 @@ class ExplainResponse(SearchResponse):
     query: str
     understood: dict[str, Any]
     stages: list[StageResponse]
-    rows: list[CandidateResponse]
+    rows: list[TraceRowResponse]
 
 
 class ContextResponse(BaseModel):
@@ -244,7 +244,7 @@ class PurgeResponse(ReachResponse):
     places: list[PurgePlaceResponse]
 
     @classmethod
-    def of(cls, erased: Erased, report: ChangeReport) -> PurgeResponse:
+    def of(cls, erased: PurgeReport, report: ChangeReport) -> PurgeResponse:
         places = [PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
         # The answer of an erasure does not repeat what was said.
         sources = [SourceResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
@@ -301,11 +301,11 @@ def _to_outdated(mark: OutdatedMark) -> OutdatedResponse:
     return OutdatedResponse(by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed)
 
 
-def to_search(found: Found) -> SearchResponse:
+def to_search(found: SearchResult) -> SearchResponse:
     return SearchResponse(hits=[to_hit(hit) for hit in found.hits], abstain=found.abstain, notes=list(found.notes))
 
 
-def to_explanation(found: Found) -> ExplainResponse:
+def to_explanation(found: SearchResult) -> ExplainResponse:
     trace: Trace = found.trace
     return ExplainResponse(
         hits=[to_hit(hit) for hit in found.hits],
@@ -314,7 +314,7 @@ def to_explanation(found: Found) -> ExplainResponse:
         understood=to_json(dict(trace.understood)),
         stages=[StageResponse(name=name, milliseconds=_round(ms), count=count) for name, ms, count in trace.stages],
         rows=[
-            CandidateResponse(id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped)
+            TraceRowResponse(id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped)
             for row in trace.rows
         ],
         notes=list(found.notes),

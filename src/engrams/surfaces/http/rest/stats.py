@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
-from engrams.ports import Reach
+from engrams.ports import ScopeReach
 from engrams.settings import SettingInfo, Settings, describe
 from engrams.surfaces.http.observers import MINUTES, ActivityChart, ActivityMinute
-from engrams.surfaces.http.rest.caller import Caller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 from engrams.types import PRODUCT, Layer
 
@@ -159,9 +159,9 @@ def _add_process_routes(routes: APIRouter) -> None:
         return SettingsResponse(preset=own.preset, settings=[_to_setting(own, info) for info in describe()])
 
 
-def _count_by_scope(caller: Caller) -> dict[str, int]:
+def _count_by_scope(caller: IdentifiedCaller) -> dict[str, int]:
     seen = [scope for scope in caller.engine.scopes(caller.owner) if caller.scope.is_owner or scope in caller.scope.chain()]
-    counted = ((scope, caller.engine.inspect.counts(Reach(caller.owner, (scope,)))["status"]) for scope in seen[:_SCOPES])
+    counted = ((scope, caller.engine.inspect.counts(ScopeReach(caller.owner, (scope,)))["status"]) for scope in seen[:_SCOPES])
     return {scope.key: status.get("active", 0) for scope, status in counted}
 
 

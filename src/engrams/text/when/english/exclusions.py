@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.when.grammar import DatePart, Modifier, Piece, RuleMatch, phrase_key, word_set
+from engrams.text.when.grammar import DatePart, Piece, RuleMatch, TimeModifier, phrase_key, word_set
 from engrams.text.when.lexicon import load_lexicon
 from engrams.text.when.numeric import full_year
 
@@ -181,16 +181,16 @@ def on_dom(m: RuleMatch) -> Piece | None:
 def on_nth(m: RuleMatch) -> Piece | None:
     """Read "the last week of"; alone it means last week."""
     mod = ENGLISH.on_nth(m)
-    if not isinstance(mod, Modifier) or m["o"] != "last" or mod.unit == "day":
+    if not isinstance(mod, TimeModifier) or m["o"] != "last" or mod.unit == "day":
         return mod
     lone = DatePart(
         "weekday" if mod.index >= 0 else "unit", m.start("o"), m.end("u"), index=max(0, mod.index), unit=mod.unit, offset=-1, lean=-1
     )
-    return Modifier("nth", mod.at, mod.end, unit=mod.unit, index=mod.index, count=mod.count, instead=lone)
+    return TimeModifier("nth", mod.at, mod.end, unit=mod.unit, index=mod.index, count=mod.count, instead=lone)
 
 
 def on_half(m: RuleMatch) -> Piece | None:
-    return Modifier("nth", m.start(), m.end(), unit="half", count=0 if m["o"] in ("first", "1st") else -1)
+    return TimeModifier("nth", m.start(), m.end(), unit="half", count=0 if m["o"] in ("first", "1st") else -1)
 
 
 def on_decade_word(m: RuleMatch) -> Piece | None:

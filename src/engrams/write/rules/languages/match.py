@@ -16,7 +16,7 @@ from engrams.write.rules.languages.french import FRENCH
 from engrams.write.rules.languages.german import GERMAN
 from engrams.write.rules.languages.spanish import SPANISH
 from engrams.write.rules.languages.table import LanguageTable
-from engrams.write.rules.reading import UtteranceContext
+from engrams.write.rules.meaning import UtteranceContext
 from engrams.write.rules.segment import split_sentences
 from engrams.write.slots import is_single
 

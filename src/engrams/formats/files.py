@@ -1,0 +1,92 @@
+"""Files of an import: one, or those of a folder or zip."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from engrams.errors import InputError
+from engrams.formats.decode import STDIN, Origin, is_conversations, open_stdin
+
+_IN_MEMORY = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPart:
+    """One file to import; ``open`` gives its beginning, as often as asked."""
+
+    name: str
+    open: Callable[[], Origin]
+
+
+@contextmanager
+def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportPart, ...]]:
+    """Open a file, folder, zip or ``-``; hidden files are passed over.
+
+    ``name``: of the file, where its path does not tell it. InputError: there is nothing to import."""
+    with ExitStack() as held:
+        if str(source) == STDIN:
+            yield (_copy_stream("standard input", open_stdin(), held),)
+            return
+        path = Path(source)
+        found = tuple(_list_folder(path, held) if path.is_dir() else _list_file(path, name or path.name, held))
+        if not found:
+            raise InputError(f"There is no file in {source}.", hint="Hidden files are passed over.")
+        yield found
+
+
+def _list_folder(folder: Path, held: ExitStack) -> Iterator[ImportPart]:
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not _is_hidden(name):
+            yield from _list_file(path, name, held)
+
+
+def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportPart]:
+    if path.exists() and not path.is_file():
+        yield _copy_stream(name, held.enter_context(path.open("rb")), held)
+        return
+    try:
+        archive = held.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        archive = None
+    inside = [each.filename for each in archive.infolist() if not each.is_dir()] if archive else []
+    if archive is None or not inside or any(map(is_conversations, inside)):
+        # Reading it says what is wrong with it.
+        yield ImportPart(name, lambda: path)
+    elif "[Content_Types].xml" in inside or "mimetype" in inside:
+        raise InputError(f"{name} is an Office document or a book, not text.", hint="Save it as text or Markdown, then import that.")
+    else:
+        yield from (ImportPart(each, _opener(archive, each)) for each in sorted(inside) if not _is_hidden(each))
+
+
+def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
+    def open_member() -> IO[Any]:
+        try:
+            return archive.open(name)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
+            raise InputError(f"It cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
+
+    return open_member
+
+
+def _copy_stream(name: str, stream: IO[Any], held: ExitStack) -> ImportPart:
+    """Copy what can be read only once."""
+    copy = held.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - ``held`` closes it
+    shutil.copyfileobj(stream, copy)
+
+    def rewind() -> IO[Any]:
+        copy.seek(0)
+        return copy
+
+    return ImportPart(name, rewind)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)

@@ -1,0 +1,240 @@
+"""Expansion of hits along links; facts joined to their turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engrams.ports import AsOf, LinkStore
+from engrams.settings import GraphSettings
+from engrams.types import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Scope, Status
+
+FACTORS: Mapping[EdgeType, float] = {
+    EdgeType.HAS_TAG: 0.8,
+    EdgeType.IN_TOPIC: 0.6,
+    EdgeType.SUPERSEDES: 0.9,
+    EdgeType.DERIVED_FROM: 0.7,
+    EdgeType.CONTRADICTS: 0.3,
+    EdgeType.ABSTRACTED_FROM: 0.6,
+}
+"""Share of the score kept over a link by type; others keep their weight, at most 1 (003)."""
+
+MAX_LINKS = 50
+"""Links followed from one node: a tag on thousands of memories tells nothing."""
+
+
+def cascade_scores(
+    seeds: Mapping[str, float], neighbours: Callable[[Sequence[str]], Sequence[Edge]], depth: int, decay: float
+) -> dict[str, float]:
+    """Score nodes within ``depth`` steps of the seeds by their best path.
+
+    A step multiplies the score it starts from by the link's factor and by ``decay`` to the power of its depth, counted from 1 (003:
+    0.7 ** (depth + 1) with depth from 0). ``depth`` 0 gives the seeds. Links are followed in both directions."""
+    best = dict(seeds)
+    front = dict(seeds)
+    for step in range(1, depth + 1):
+        reached: dict[str, float] = {}
+        fan: dict[str, int] = {}
+        for edge in neighbours(list(front)):
+            for start, end in ((edge.source, edge.target), (edge.target, edge.source)):
+                if start in front and start != end and fan.get(start, 0) < MAX_LINKS:
+                    fan[start] = fan.get(start, 0) + 1
+                    reached[end] = max(reached.get(end, 0.0), front[start] * link_factor(edge) * decay**step)
+        front = {node: score for node, score in reached.items() if score > best.get(node, 0.0)}
+        best.update(front)
+        if not front:
+            break
+    return best
+
+
+def link_factor(edge: Edge) -> float:
+    """Share of a score kept over this link, 0..1."""
+    return FACTORS.get(edge.type, min(max(edge.weight, 0.0), 1.0))
+
+
+_NOT_LENT = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE)
+
+
+class NodeEdges:
+    """Edges at nodes of one owner; each node is asked for once."""
+
+    def __init__(self, owner: Scope, graph: LinkStore) -> None:
+        self._owner, self._graph = owner, graph
+        self._known: dict[str, list[Edge]] = {}
+
+    def fetch(self, nodes: Sequence[str]) -> list[Edge]:
+        """Edges at each of the nodes, in their order."""
+        fresh = {node: list[Edge]() for node in nodes if node not in self._known}
+        if fresh:
+            for edge in self._graph.edges(self._owner, list(fresh)):
+                for end in {edge.source, edge.target} & fresh.keys():
+                    fresh[end].append(edge)
+            self._known.update(fresh)
+        return [edge for node in nodes for edge in self._known[node]]
+
+    def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
+        """Edges that lend score.
+        Links of a fact and its turn do not: they become one hit. Nor does a doubt."""
+        return [edge for edge in self.fetch(nodes) if edge.type not in _NOT_LENT]
+
+    def find_sources(self, targets: Sequence[str]) -> list[tuple[str, str]]:
+        """Pairs of a fact and the target that it is derived from."""
+        wanted = set(targets)
+        found = (edge for edge in self.fetch(targets) if edge.type is EdgeType.DERIVED_FROM and edge.target in wanted)
+        return sorted({(edge.source, edge.target) for edge in found})
+
+    def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
+        """Edges from later statements that end the targets, or may, by target."""
+        found: dict[str, list[Edge]] = {}
+        for target in dict.fromkeys(targets):
+            ends = [
+                edge for edge in self.fetch([target]) if edge.target == target and edge.type in (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
+            ]
+            if ends:
+                found[target] = ends
+        return found
+
+
+def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: GraphSettings) -> dict[str, float]:
+    """Score bonuses by links: a share of the best cascade score.
+
+    Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway."""
+    if not settings.depth or not settings.bonus or not seeds:
+        return {}
+    extra: dict[str, float] = {}
+    edges.fetch(list(seeds))
+    for seed, score in seeds.items():
+        if edges.fetch_lending([seed]):
+            for node, reached in cascade_scores({seed: score}, edges.fetch_lending, settings.depth, settings.decay).items():
+                if node != seed and seeds.get(node, 0.0) < score:
+                    extra[node] = max(extra.get(node, 0.0), settings.bonus * reached)
+    return extra
+
+
+_SAID = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
+_ANSWERS = 0.75
+"""Share of an older statement's score from which the one that may outdate it answers the question too."""
+_SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedHits:
+    """Hits, best first, and ids of merged candidates by target id."""
+
+    hits: tuple[Hit, ...]
+    merged: Mapping[str, str]
+
+
+def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], as_of: AsOf | None = None) -> GroupedHits:
+    """Merge facts into the found turns they quote, with the better score.
+
+    ``derived``: facts by the id of what they are derived from."""
+    by_id = {hit.record.id: hit for hit in hits}
+    merged: dict[str, str] = {}
+    for hit in hits:
+        source = next((quote.source for quote in hit.record.evidence if quote.source in by_id and quote.source != hit.record.id), "")
+        if source:
+            merged[hit.record.id] = source
+            turn = by_id[source]
+            if hit.score > turn.score:
+                by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
+    kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
+    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), as_of) for hit in kept]
+    return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
+
+
+def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Move superseding memories above those that they superseded.
+    One that only may outdate another must answer the question about as well."""
+    order = list(hits)
+    if not any(_gives_way(hit) for hit in order):
+        return tuple(order)
+    moved: set[str] = set()
+    place = 0
+    while place < len(order):
+        hit = order[place]
+        newer = _find_successor(order, place, moved) if _gives_way(hit) else None
+        if newer is not None:
+            # The winner may itself be superseded by a later one: look at this place again.
+            winner = order.pop(newer)
+            moved.add(winner.record.id)
+            order.insert(place, replace(winner, score=max(winner.score, hit.score)))
+        else:
+            place += 1
+    return tuple(order)
+
+
+def _gives_way(hit: Hit) -> bool:
+    return hit.status is Status.SUPERSEDED or hit.outdated is not None
+
+
+def mark_outdated(
+    hits: Sequence[Hit], later: Mapping[str, Sequence[Edge]], known: Mapping[str, Record], as_of: AsOf | None
+) -> tuple[Hit, ...]:
+    """Mark what people said that a later statement ends, or may.
+
+    ``later``: edges of ``NodeEdges.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
+    ``as_of``, counts for nothing."""
+    return tuple(_mark_hit(hit, later.get(hit.record.id, ()), known, as_of) if hit.record.kind in _SAID else hit for hit in hits)
+
+
+def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of: AsOf | None) -> Hit:
+    until = [moment for moment in ((as_of.valid, as_of.known) if as_of else ()) if moment is not None]
+    said = [
+        (edge.type is EdgeType.SUPERSEDES, known[edge.source].recorded_at, edge)
+        for edge in ends
+        if edge.source in known
+        and known[edge.source].status in _SHOWN_STATUSES
+        and all(known[edge.source].recorded_at <= end for end in until)
+    ]
+    if not said:
+        return hit
+    closed, moment, edge = max(said, key=lambda one: (one[0], one[1], one[2].source))
+    status = Status.SUPERSEDED if closed else hit.status
+    return replace(hit, status=status, outdated=OutdatedMark(edge.source, moment, edge.weight, closed))
+
+
+def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
+    hit = order[place]
+    successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+    if hit.outdated is not None:
+        successors.add(hit.outdated.by)
+    if not successors:
+        return None
+    least = 0.0 if hit.status is Status.SUPERSEDED else _ANSWERS * hit.score
+    below = range(place + 1, len(order))
+    return next((n for n in below if _is_among(order[n], successors) and order[n].score >= least and order[n].record.id not in moved), None)
+
+
+def _is_among(hit: Hit, ids: set[str]) -> bool:
+    return hit.record.id in ids or any(fact.id in ids for fact in hit.facts)
+
+
+def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) -> dict[str, list[Record]]:
+    """Facts by what they are derived from, superseded ones too."""
+    facts: dict[str, list[Record]] = {}
+    for source, target in pairs:
+        if source in known and known[source].status in _SHOWN_STATUSES:
+            facts.setdefault(target, []).append(known[source])
+    return facts
+
+
+def _attach_facts(hit: Hit, facts: Sequence[Record], as_of: AsOf | None) -> Hit:
+    """Attach facts; a turn is superseded if all its facts are."""
+    if not facts:
+        return hit
+    quoting = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
+    over = bool(quoting) and all(_is_over(fact, as_of) for fact in quoting)
+    return replace(hit, facts=tuple(facts), status=Status.SUPERSEDED if over else hit.record.status)
+
+
+def _is_over(fact: Record, as_of: AsOf | None) -> bool:
+    """True if a fact is superseded.
+    At a past time: if it had ended and that was known."""
+    if fact.status is not Status.SUPERSEDED or as_of is None:
+        return fact.status is Status.SUPERSEDED
+    known, valid = as_of.known, as_of.valid
+    if fact.retired_at is not None and (known is None or fact.retired_at <= known):
+        return True
+    told = fact.ended_at is None or known is None or fact.ended_at <= known
+    return fact.valid_to is not None and told and (valid is None or fact.valid_to <= valid)

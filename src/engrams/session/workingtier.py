@@ -1,0 +1,301 @@
+"""Working tier of latest turns; evicted ones become recent or archived (000).
+
+Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier and how important they
+are. Eviction is a change of the row, in the transaction of the write that caused it."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+from engrams.errors import ConflictError, EngramsError, NotFoundError
+from engrams.ports import (
+    CONDENSE,
+    ENFORCE,
+    JUDGE,
+    CandidateQuery,
+    Clock,
+    CommitResult,
+    Embedder,
+    JobSpec,
+    NewRecord,
+    RecordChange,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
+from engrams.read.fusion import dense_floor
+from engrams.session.ringbuffer import HotCache, RingBuffer, RingItem
+from engrams.settings import FloorSettings, Settings
+from engrams.types import Hit, Kind, Record, Scope, StageDecision, Status, Tier
+from engrams.write.contentfilter import gate_text
+from engrams.write.manualedits import evict_turn
+from engrams.write.reconcile import has_distinct_detail
+
+if TYPE_CHECKING:
+    from engrams.ports.search import Floats
+
+_MOST = 1000
+"""Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""
+_BARRED = frozenset(("short", "stop_words", "noise"))
+"""Gate reasons that keep a turn out (000). Small talk enters, to be judged here."""
+OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
+"""Channels of turns that are not live."""
+
+_log = logging.getLogger(__name__)
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class TierResult:
+    """Result of a write through the tier.
+
+    ``skipped``: by record, why it did not enter. ``twins``: by record, the recent memory that it repeats."""
+
+    done: CommitResult = field(default_factory=CommitResult)
+    skipped: Mapping[str, StageDecision] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)
+
+
+class WorkingTier:
+    """Ring buffers and hot caches by scope. Thread safe; asks no model."""
+
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, *, model: bool = False) -> None:
+        """Set up the tier. ``model``: a chat model judges and condenses items."""
+        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
+        self._tiers = settings.tiers
+        self._judge, self._condense = model and settings.tiers.judge, model and settings.tiers.condense
+        self._lock = Lock()
+        self._rings: OrderedDict[str, RingBuffer] = OrderedDict()
+        self._hot: OrderedDict[str, HotCache] = OrderedDict()
+        self._turns: dict[str, int] = {}
+
+    # ------------------------------------------------------------------------------------------------------- writing
+
+    def commit(self, batch: WriteBatch, scope: Scope) -> TierResult:
+        """Commit a write; its turns enter the tier and evict older ones.
+
+        Jobs that follow are enqueued in the same transaction."""
+        puts = [put for put in batch.puts if put.record.kind is Kind.TURN]
+        jobs = self._make_caps_jobs(scope, len(batch.puts))
+        if not self._tiers.enabled or not puts or batch.actor in OFFLINE_CHANNELS:
+            done = self._store.commit(replace(batch, jobs=(*batch.jobs, *jobs)))
+            return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]))
+        skipped, twins = self._gate_turns(puts, scope)
+        fresh = [put.record for put in puts if put.record.id not in skipped]
+        through, held = fresh[: -self._tiers.working_size], fresh[-self._tiers.working_size :]
+        if self._judge:
+            jobs += tuple(self._make_job(JUDGE, record.id, record) for record in fresh)
+        tiers = {**{record.id: Tier.WORKING for record in held}, **{record.id: Tier.RECENT for record in through}}
+        stored = tuple(self._assign_tier(put, tiers, twins) for put in batch.puts)
+        bumps = self._bump_twins(scope, twins)
+        batch = replace(batch, puts=stored, changes=(*batch.changes, *bumps))
+        ring = self.ring(scope)
+        with ring.writing:
+            done = self._commit_evicting(batch, jobs, ring, len(held))
+            ring.append(RingItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
+        return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
+
+    def keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Cache memories that a read selected, and add copies to the tier."""
+        if not self._tiers.enabled or not ids:
+            return
+        known = {record.id: record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE}
+        records = [known[name] for name in dict.fromkeys(ids) if name in known]
+        card = self._embedder.card
+        if card.dimension and records:
+            vectors = self._store.vectors(scope.owner, [record.id for record in records], card.id)
+            self.hot(scope).put([Hit(record, 0.0) for record in records], vectors)
+        ring = self.ring(scope)
+        copies = [to_item(record) for record in records if record.tier is not Tier.WORKING and ring.get_by_id(record.id) is None]
+        copies = copies[-self._tiers.working_size :]
+        with ring.writing:
+            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), ring, len(copies))
+            ring.append(copies)
+
+    def release(self, scope: Scope) -> int:
+        """Evict all items of a scope; returns how many were said."""
+        ring = self.ring(scope)
+        with ring.writing:
+            number = len(ring.last(len(ring)))
+            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), ring, self._tiers.working_size)
+            ring.drain()
+        return number
+
+    def close(self) -> None:
+        """Evict all items; rows left by a failure wait for a sweep."""
+        with self._lock:
+            scopes = [Scope.parse(key) for key, ring in self._rings.items() if len(ring)]
+        for scope in scopes:
+            try:
+                self.release(scope)
+            except EngramsError as problem:
+                _log.warning("the working tier was not settled: %s", problem.message)
+
+    def drop(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Remove forgotten or purged memories from rings and caches."""
+        for ring in self._owned_by(owner, self._rings):
+            ring.drop(ids)
+        for hot in self._owned_by(owner, self._hot):
+            hot.drop(ids)
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    def ring(self, scope: Scope) -> RingBuffer:
+        """Return the ring buffer of exactly this scope."""
+        return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
+
+    def hot(self, scope: Scope) -> HotCache:
+        floors = FloorSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
+        return self._get_or_make(self._hot, scope, lambda: HotCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
+
+    def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+        """Return cached memories near a query, with cosines, without counting use."""
+        if vector is None or scope.key not in self._hot:
+            return {}
+        return {hit.record.id: hit.parts["sub_sim"] for hit in self.hot(scope).find_near(vector, touch=False)}
+
+    def tail(self, scope: Scope) -> tuple[Record, ...]:
+        """Return the last items of the latest session, where still active."""
+        if not self._tiers.enabled or not self._tiers.tail_turns or scope.key not in self._rings:
+            return ()
+        said = self.ring(scope).last(self._tiers.working_size)
+        ids = [item.id for item in said if item.record.session == said[-1].record.session][-self._tiers.tail_turns :]
+        return tuple(record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE)
+
+    def set_importance(self, scope: Scope, id: str, importance: float) -> bool:
+        """Set the importance of a live item. False: it left."""
+        return scope.key in self._rings and self.ring(scope).set_importance(id, importance)
+
+    def holds(self, scope: Scope, id: str) -> bool:
+        return scope.key in self._rings and self.ring(scope).get_by_id(id) is not None
+
+    def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]:
+        """Return id, source, text and importance of each item, oldest first."""
+        found = self.ring(scope).items() if scope.key in self._rings else ()
+        return tuple((item.id, item.source, item.text, item.importance) for item in found)
+
+    def sizes(self, scope: Scope) -> dict[str, int]:
+        """Count items of ring and cache; an owner's over all scopes."""
+        rings, hot = self._owned_by(scope, self._rings), self._owned_by(scope, self._hot)
+        return {"working": sum(len(ring) for ring in rings), "hot": sum(len(one.ids()) for one in hot)}
+
+    # ---------------------------------------------------------------------------------------------------------- steps
+
+    def _gate_turns(self, puts: Sequence[NewRecord], scope: Scope) -> tuple[dict[str, StageDecision], dict[str, str]]:
+        """Find turns that do not enter: the reasons, and the twins."""
+        skipped: dict[str, StageDecision] = {}
+        twins: dict[str, str] = {}
+        section = self._settings.write
+        for put in puts:
+            record = put.record
+            refused = gate_text(record.text, min_words=section.min_words) if section.gate else None
+            if refused is not None and refused.reason in _BARRED:
+                skipped[record.id] = replace(refused, record=record.id)
+            elif twin := self._find_twin(put, scope):
+                twins[record.id] = twin
+                skipped[record.id] = StageDecision("dedup", "bump", "repeats a recent memory", record.text[:80], twin)
+        return skipped, twins
+
+    def _find_twin(self, put: NewRecord, scope: Scope) -> str:
+        """Find the recent memory that a text repeats; empty: none."""
+        card, floor = self._embedder.card, self._duplicate_floor()
+        if put.vector is None or not floor:
+            return ""
+        import numpy as np
+
+        vector = np.frombuffer(put.vector.data, np.float32)
+        pool = self._store.seek(CandidateQuery(ScopeReach(scope.owner, (scope,)), self._clock(), (), vector, card.id, kinds=(Kind.TURN,)))
+        near = [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
+        for record in self._store.get(scope.owner, near):
+            same = record.tier is Tier.RECENT and record.role == put.record.role
+            if same and record.id != put.record.id and not has_distinct_detail(record.text, put.record.text):
+                return record.id
+        return ""
+
+    def _duplicate_floor(self) -> float:
+        """Cosine of a duplicate: the setting for its model, else the card's."""
+        card, model = self._embedder.card, self._settings.read.min_scores.model
+        if not self._tiers.duplicate_cosine or not model or model.casefold() in card.id.casefold():
+            return self._tiers.duplicate_cosine
+        return card.floors.get("duplicate", 0.0)
+
+    def _assign_tier(self, put: NewRecord, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> NewRecord:
+        record = put.record
+        if record.id in tiers:
+            return replace(put, record=replace(record, tier=tiers[record.id]))
+        if record.kind is not Kind.TURN:
+            return put
+        away = replace(record, status=Status.ARCHIVED, retired_at=self._clock(), superseded_by=twins.get(record.id, ""))
+        return replace(put, record=away)
+
+    def _bump_twins(self, scope: Scope, twins: Mapping[str, str]) -> tuple[RecordChange, ...]:
+        now = self._clock()
+        found = self._store.get(scope.owner, tuple(dict.fromkeys(twins.values()))) if twins else ()
+        used = [(r, sum(twin == r.id for twin in twins.values())) for r in found if r.status is not Status.PURGED]
+        return tuple(
+            RecordChange(scope.owner, record.id, {"access_count": record.access_count + times, "last_accessed": now}, "used")
+            for record, times in used
+        )
+
+    def _commit_evicting(self, batch: WriteBatch, jobs: Sequence[JobSpec], ring: RingBuffer, number: int) -> CommitResult:
+        """Commit a write that adds ``number`` items, with the evictions it causes."""
+        leaving = ring.preview_evictions(number)
+        live = {item.id: item for item in leaving if not item.is_copy}
+        owner = next(iter(live.values())).record.scope.owner if live else None
+        known = self._store.get(owner, tuple(live)) if owner is not None else ()
+        rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
+        changes = tuple(evict_turn(record, live[record.id].importance, self._tiers.promote_importance, batch.at) for record in rows)
+        kept = {change.id for change in changes if change.action == "promote"}
+        finals = [self._make_job(CONDENSE, f"{record.scope.key}:{record.id}", record) for record in rows if record.id in kept]
+        full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *(finals if self._condense else ())))
+        try:
+            done = self._store.commit(full) if full.puts or full.changes else CommitResult()
+        except (ConflictError, NotFoundError):
+            if not changes:
+                raise
+            # Another process changed one of the rows: this write must not fail for it; a sweep evicts the others.
+            plain = replace(batch, jobs=(*batch.jobs, *jobs))
+            done = self._store.commit(plain) if plain.puts or plain.changes else CommitResult()
+        ring.evict({item.id for item in leaving})
+        return done
+
+    def _make_job(self, kind: str, key: str, record: Record) -> JobSpec:
+        return JobSpec(kind, key, {"scope": record.scope.key, "items": [record.id]}, attempts=self._settings.jobs.max_attempts)
+
+    def _make_caps_jobs(self, scope: Scope, number: int) -> tuple[JobSpec, ...]:
+        """Build the job that enforces caps, due after a number of turns."""
+        caps = self._settings.caps
+        if not ((self._tiers.enabled and self._tiers.recent_size) or caps.facts or caps.rules or caps.entries > 0):
+            return ()
+        with self._lock:
+            before = self._turns.get(scope.key, 0)
+            self._turns[scope.key] = before + number
+            while len(self._turns) > _MOST:
+                del self._turns[next(iter(self._turns))]
+        if before // self._tiers.check_turns == (before + number) // self._tiers.check_turns:
+            return ()
+        return (JobSpec(ENFORCE, scope.key, {"scope": scope.key}, attempts=self._settings.jobs.max_attempts),)
+
+    def _get_or_make(self, kept: OrderedDict[str, Kept], scope: Scope, make: Callable[[], Kept]) -> Kept:
+        with self._lock:
+            found = kept.pop(scope.key, None)
+            kept[scope.key] = made = make() if found is None else found
+            while len(kept) > _MOST:
+                kept.popitem(last=False)
+        return made
+
+    def _owned_by(self, scope: Scope, kept: Mapping[str, Kept]) -> list[Kept]:
+        with self._lock:
+            pairs = list(kept.items())
+        return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
+
+
+def to_item(record: Record) -> RingItem:
+    if record.tier is Tier.LONGTERM:
+        return RingItem(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
+    return RingItem(record, "promoted_l1", record.summary or record.text)

@@ -1,0 +1,151 @@
+"""Chat protocols: paths, request shapes, readers of answers, errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from engrams.surfaces.proxy.jsonsplice import INPUT, MESSAGES, PROMPT, RequestShape, text_of
+from engrams.types import Json
+
+_BROKEN = "upstream_disconnected"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPiece:
+    """Content of one part of a stream.
+
+    ``id``: that of the whole answer. ``finished``: the model said that it is done."""
+
+    text: str = ""
+    finished: bool = False
+    failed: bool = False
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDialect:
+    """Chat protocol.
+
+    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used. ``parse_answer``
+    gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream."""
+
+    path: str
+    shape: RequestShape
+    parse_piece: Callable[[Mapping[str, Json]], StreamPiece]
+    parse_answer: Callable[[Json], str | None]
+    format_break: Callable[[str], bytes]
+    lines: bool = False
+    hits: bool = True
+
+    def wants_stream(self, fields: Mapping[str, Json]) -> bool:
+        """Return True if the request asks for a stream."""
+        return fields.get("stream", self.lines) is True
+
+
+def parse_chat_piece(body: Mapping[str, Json]) -> StreamPiece:
+    """Parse a chat chunk, its first choice."""
+    text, finished = "", False
+    choices = body.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and choice.get("index", 0) == 0:
+            delta = choice.get("delta")
+            text += text_of(delta.get("content")) if isinstance(delta, dict) else ""
+            finished = finished or bool(choice.get("finish_reason"))
+    return StreamPiece(text, finished, bool(body.get("error")))
+
+
+def parse_chat_answer(body: Json) -> str | None:
+    """Extract the text of the first choice of a chat completion."""
+    choices = body.get("choices") if isinstance(body, dict) and not body.get("error") else None
+    if not isinstance(choices, list):
+        return None
+    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
+    return text_of(message.get("content")) if isinstance(message, dict) else ""
+
+
+def parse_response_piece(body: Mapping[str, Json]) -> StreamPiece:
+    """Parse a typed event of the Responses protocol."""
+    kind = body.get("type")
+    held = body.get("response")
+    name = held.get("id") if isinstance(held, dict) else ""
+    delta = body.get("delta") if kind == "response.output_text.delta" else ""
+    return StreamPiece(
+        delta if isinstance(delta, str) else "",
+        kind in ("response.completed", "response.incomplete"),
+        kind in ("error", "response.failed") or bool(body.get("error")),
+        name if isinstance(name, str) else "",
+    )
+
+
+def parse_response_answer(body: Json) -> str | None:
+    """Extract the text of all messages of a response."""
+    output = body.get("output") if isinstance(body, dict) and not body.get("error") else None
+    if not isinstance(output, list):
+        return None
+    messages = (item for item in output if isinstance(item, dict) and item.get("type") == "message")
+    return "\n".join(text for message in messages if (text := text_of(message.get("content"))))
+
+
+def parse_ollama_piece(body: Mapping[str, Json]) -> StreamPiece:
+    """Parse a line of Ollama's protocol."""
+    return StreamPiece(_ollama_text(body), body.get("done") is True, bool(body.get("error")))
+
+
+def parse_ollama_answer(body: Json) -> str | None:
+    known = isinstance(body, dict) and not body.get("error") and ("message" in body or "response" in body)
+    return _ollama_text(body) if known else None
+
+
+def _ollama_text(body: Mapping[str, Json]) -> str:
+    message = body.get("message")
+    return text_of(message.get("content") if isinstance(message, dict) else body.get("response"))
+
+
+def _format_chat_break(text: str) -> bytes:
+    return sse_event(error_body(text, "upstream_error", _BROKEN))
+
+
+def _format_response_break(text: str) -> bytes:
+    return b"event: error\n" + sse_event({"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0})
+
+
+def _format_ollama_break(text: str) -> bytes:
+    return json_line({"error": text})
+
+
+CHAT = ChatDialect("/v1/chat/completions", MESSAGES, parse_chat_piece, parse_chat_answer, _format_chat_break)
+RESPONSES = ChatDialect("/v1/responses", INPUT, parse_response_piece, parse_response_answer, _format_response_break)
+OLLAMA_CHAT = ChatDialect("/api/chat", MESSAGES, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False)
+OLLAMA_GENERATE = ChatDialect(
+    "/api/generate", PROMPT, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False
+)
+
+DIALECTS = (CHAT, RESPONSES, OLLAMA_CHAT, OLLAMA_GENERATE)
+
+
+NOTE = "x-engrams-memory"
+
+
+def error_body(message: str, kind: str, code: str) -> dict[str, Json]:
+    """Build the body of an OpenAI error."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def error_response(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Build an error answer; ``message`` ends with what to do."""
+    kind = "invalid_request_error" if status < 500 else "upstream_error"
+    return Response(json.dumps(error_body(message, kind, code)), status, dict(headers or {}), "application/json")
+
+
+def sse_event(body: Json) -> bytes:
+    """Format a server-sent event."""
+    return b"data: " + json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n\n"
+
+
+def json_line(body: Json) -> bytes:
+    """Format a line of a stream of JSON values."""
+    return json.dumps(body, ensure_ascii=True).encode("ascii") + b"\n"

@@ -1,0 +1,188 @@
+"""Job workers: claim a job, call its handler, record its failure."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
+
+from engrams.clock import new_id
+from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
+from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue
+from engrams.settings import JobSettings
+from engrams.tend.leaserenewal import LeaseKeeper
+
+Result = TypeVar("Result")
+Handler = Callable[[Job], object]
+"""Does a job and finishes its lease, in the same transaction as what it writes."""
+
+_log = logging.getLogger(__name__)
+_POLL = 5.0
+"""Longest time after which idle workers look for work, of other processes too."""
+_HOUR = 3600.0
+_PATIENCE = timedelta(days=1)
+"""Age up to which a job's conflicts are no failures."""
+
+
+class WorkerPool:
+    """Workers over a durable queue, which several processes may share."""
+
+    def __init__(
+        self, jobs: JobQueue, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings,
+        first: Callable[[], object] | None = None, timers: Mapping[Callable[[], object], float] | None = None,
+    ) -> None:  # fmt: skip
+        """Set up the pool.
+
+        ``first``: called once, before the first job, to look for unrequested work. ``timers``: callables that look for work whenever their
+        number of seconds has passed, and at every ``drain``."""
+        self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
+        self._first = first
+        self._timers = dict(timers or {})
+        self._timer_runs = dict.fromkeys(self._timers, time.monotonic())
+        self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._cut_off = False
+        self._leases = LeaseKeeper(jobs, clock, settings.lease_seconds)
+
+    def wake(self) -> None:
+        """Start the workers if needed, and let them look for work."""
+        self.start()
+        self._wake.set()
+
+    def start(self) -> None:
+        """Start the workers if needed.
+        Those that wait look for work within seconds."""
+        with self._lock:
+            if not self._threads and self._settings.workers and not self._stop.is_set():
+                self._threads = [
+                    threading.Thread(target=self._run_worker, name=f"engrams-worker-{number}", daemon=True)
+                    for number in range(self._settings.workers)
+                ]
+                for thread in self._threads:
+                    thread.start()
+
+    def resume(self) -> None:
+        """Start the workers where work of an earlier process is left."""
+        if self._jobs.next_due() is not None:
+            self.wake()
+
+    def run(self, id: str = "") -> Job | None:
+        """Claim one due job (or just this one) and run it here.
+
+        None: there was none, or the models were cut off."""
+        if self._cut_off:
+            return None
+        job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, tuple(self._handlers), id))
+        if job is not None:
+            self.run_leased(job, partial(self._handlers[job.kind], job))
+        return job
+
+    def make_lease(self) -> JobLease:
+        """Lease for a job that its caller creates and runs at once."""
+        return JobLease(self._name, os.urandom(16).hex(), self._clock() + timedelta(seconds=self._settings.lease_seconds))
+
+    def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Run due jobs here within ``seconds``. True: none is left."""
+        end = time.monotonic() + seconds
+        done = 0
+        self._run_timers(ring=True)
+        while time.monotonic() < end:
+            if self.run() is None:
+                if not any(states.get("running") for kind, states in self._jobs.workload().items() if kind in self._handlers):
+                    return True
+                time.sleep(0.01)
+            else:
+                done += 1
+                if progress is not None:
+                    progress(done, done + sum(states.get("waiting", 0) for states in self._jobs.workload().values()))
+        return False
+
+    def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
+        """Stop the workers after their current jobs; waiting jobs stay queued.
+
+        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure."""
+        self._stop.set()
+        self._wake.set()
+        until = time.monotonic() + seconds
+        for thread in self._threads if cut is not None else ():
+            thread.join(timeout=max(until - time.monotonic(), 0.0))
+        if cut is not None and any(thread.is_alive() for thread in self._threads):
+            self._cut_off = True
+            cut()
+        for thread in self._threads:
+            thread.join(timeout=self._settings.lease_seconds)
+        self._leases.close()
+
+    def _run_worker(self) -> None:
+        while not self._stop.is_set():
+            self._wake.clear()
+            try:
+                self._run_timers()
+                idle = self.run() is None
+            except ClosedError:
+                return
+            except EngramsError as problem:
+                # The queue itself cannot be reached (disk full, busy): nothing was claimed, so nothing is lost.
+                _log.warning("job queue: %s", problem.message)
+                idle = True
+            if idle:
+                self._wake.wait(self._idle_seconds())
+
+    def _run_timers(self, *, ring: bool = False) -> None:
+        now = time.monotonic()
+        with self._lock:
+            first, self._first = self._first, None
+            due = [timer for timer, seconds in self._timers.items() if ring or now - self._timer_runs[timer] >= seconds]
+            self._timer_runs.update(dict.fromkeys(due, now))
+        for look in (*([first] if first else []), *due):
+            look()
+
+    def _idle_seconds(self) -> float:
+        longest = min([_POLL, *self._timers.values()])
+        due = self._jobs.next_due()
+        if due is None:
+            return longest
+        return min(max((due - self._clock()).total_seconds(), 0.01), longest)
+
+    def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
+        """Do the work of a leased job; None: its failure is recorded."""
+        try:
+            with self._leases.hold(job.lease):
+                return work()
+        except ClosedError:
+            raise
+        except ConflictError as problem:
+            # A conflict: retry soon, without counting it while the job is young.
+            self._fail(job, problem.message, 0.05, counts=job.created_at is None or self._clock() - job.created_at > _PATIENCE)
+        except BudgetError as problem:
+            self._fail(job, problem.message, _HOUR, counts=False)
+        except ModelError as problem:
+            again = max(problem.retry_after, self._backoff(job)) if problem.retryable else None
+            self._fail(job, problem.message, 0.0 if self._cut_off else again, counts=not self._cut_off)
+        except EngramsError as problem:
+            self._fail(job, problem.message, self._backoff(job))
+        except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
+            _log.exception("job %s failed", job.kind)
+            self._fail(job, f"{type(problem).__name__}: {problem}", self._backoff(job))
+        return None
+
+    def _backoff(self, job: Job) -> float:
+        return float(min(self._settings.backoff_seconds * 2 ** (job.attempt - 1), _HOUR))
+
+    def _fail(self, job: Job, error: str, seconds: float | None, counts: bool = True) -> None:
+        """Record a failure: retry after ``seconds``; None or used-up attempts: dead."""
+        at = self._clock()
+        spent = counts and job.attempt >= self._settings.max_attempts
+        retry = None if seconds is None or spent else at + timedelta(seconds=seconds)
+        if counts:
+            told = f"again in {seconds:.0f} s" if retry is not None else "`engrams retry` tries again"
+            _log.warning("job %s failed, attempt %d of %d: %s (%s)", job.kind, job.attempt, self._settings.max_attempts, error[:200], told)
+        self._jobs.fail(JobFailure(job.lease, error[:500], at, retry, counts))

@@ -1,0 +1,80 @@
+"""Statistics of memories, jobs and model use."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from engrams.ports import EXTRACT, KEPT, Job, Store, UsageLedger
+from engrams.read.request import visible_scopes
+from engrams.settings import ChatSettings, Settings
+from engrams.types import Scope
+
+_DEAD, _LIVE = 100, 1000
+_SOON = timedelta(hours=1)
+
+
+def build_stats(store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
+    """Count memories, vectors and scopes; add today's model use.
+
+    Memories by status, kind, layer and tier; vectors by model."""
+    counts = store.counts(None if scope is None else visible_scopes(scope))
+    scopes = store.scopes(None if scope is None else scope.owner)
+    return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
+
+
+def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
+    """Count jobs, with lag, dead jobs and today's model use.
+
+    ``jobs``: by kind and state. ``lag_seconds``: how long the oldest has been due. ``dead``: each with its error. ``active``: those that
+    run or were tried, each with what it does now. ``pace``: seconds of the model's answers, ``queue_seconds``: of what waits for it."""
+    dead, live = store.queue(("dead",), _DEAD), store.queue(("waiting", "running"), _LIVE)
+    due = (max(job.created_at, job.due) for job in live if job.created_at)
+    oldest = min((moment for moment in due if moment <= now), default=None)
+    pace = load_pace(store, models["chat"])
+    return {
+        "jobs": store.workload(),
+        "lag_seconds": max(0.0, (now - oldest).total_seconds()) if oldest else 0.0,
+        "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
+        "active": [describe_job(job, now) for job in live if job.state == "running" or job.attempt],
+        **models,
+        "pace": pace,
+        "queue_seconds": estimate_queue([job for job in live if job.due <= now + _SOON], pace["median_seconds"], settings),
+        "spent": load_spend(store, settings.chat, now),
+        "test": settings.test,
+    }
+
+
+def load_spend(ledger: UsageLedger, settings: ChatSettings, now: datetime) -> dict[str, int]:
+    """Return today's (UTC) model calls and tokens, with limits (0: none)."""
+    calls, tokens = ledger.spend(now.astimezone(UTC).date().isoformat(), 0, 0)
+    return {"calls": calls, "tokens": tokens, "daily_calls": settings.daily_calls, "daily_tokens": settings.daily_tokens}
+
+
+def load_pace(ledger: UsageLedger, model: str) -> dict[str, float]:
+    """Return the median and the longest seconds of a model's last answers."""
+    took = ledger.load_pace(model) if model else ()
+    return {"answers": len(took), "median_seconds": statistics.median(took) if took else 0.0, "longest_seconds": max(took, default=0.0)}
+
+
+def describe_job(job: Job, now: datetime) -> dict[str, Any]:
+    """Describe what a job does now, with its last error."""
+    count = len(job.payload.get("items", ()))
+    stage = "reconciling" if job.payload.get(KEPT) else "extracting"
+    doing = "waiting to try again" if job.state == "waiting" else f"{stage} {count} turns" if job.kind == EXTRACT else "running"
+    age = max(0.0, (now - (job.created_at or job.due)).total_seconds())
+    return {
+        "id": job.id, "kind": job.kind, "key": job.key, "state": job.state, "doing": doing, "attempt": job.attempt, "age_seconds": age,
+        "error": job.error,
+    }  # fmt: skip
+
+
+def estimate_queue(jobs: Sequence[Job], seconds: float, settings: Settings) -> float:
+    """Estimate the seconds until these extractions are done.
+    Two answers for each batch of turns; workers share the jobs."""
+    if settings.write.extract in ("off", "rules"):
+        return 0.0
+    batches = [-(-len(job.payload.get("items", ())) // settings.write.batch_turns) for job in jobs if job.kind == EXTRACT]
+    return max([2 * seconds * sum(batches) / max(settings.jobs.workers, 1), *(2 * seconds * count for count in batches)], default=0.0)

@@ -1,0 +1,286 @@
+"""Format replies: OpenAI chat and responses, Ollama, embeddings, rerank."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engrams.testing.embedder import hash_vector
+from engrams.testing.modelscript import ScriptedReply, ScriptedRequest, to_json
+from engrams.types import Json
+
+_CREATED = 1_767_600_000
+_DATE = "2026-01-05T08:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnvelope:
+    """Hold a reply with its request and number, for its ids."""
+
+    request: ScriptedRequest
+    reply: ScriptedReply
+    number: int
+
+    @property
+    def usage(self) -> tuple[int, int]:
+        if self.reply.usage is not None:
+            return self.reply.usage
+        said = " ".join([self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)])
+        return len(self.request.prompt.split()), len(said.split())
+
+    @property
+    def finish(self) -> str:
+        return self.reply.finish or ("tool_calls" if self.reply.tools else "stop")
+
+
+def arguments_text(arguments: Json) -> str:
+    """Return a tool's arguments as text."""
+    return arguments if isinstance(arguments, str) else to_json(arguments)
+
+
+def to_body(speech: ReplyEnvelope) -> dict[str, Any]:
+    """Format the reply as one JSON body."""
+    match speech.request.route:
+        case "responses":
+            return _response_body(speech, "completed")
+        case "ollama":
+            return _ollama_body(speech, _ollama_message(speech), done=True)
+        case _:
+            message = {"role": "assistant", "content": speech.reply.text or None, "refusal": None} | _tool_calls(speech)
+            choice = {"index": 0, "message": message, "finish_reason": speech.finish, "logprobs": None}
+            return _chat_head(speech, "chat.completion") | {"choices": [choice], "usage": _usage_body(speech)}
+
+
+def to_stream(speech: ReplyEnvelope) -> Iterator[bytes]:
+    """Yield the reply piece by piece, as bytes to send."""
+    match speech.request.route:
+        case "responses":
+            for number, event in enumerate(_response_events(speech)):
+                yield f"event: {event['type']}\ndata: {to_json(event | {'sequence_number': number})}\n\n".encode()
+        case "ollama":
+            for piece in _split_words(speech.reply.text):
+                yield to_json(_ollama_body(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
+            last = _ollama_message(speech) | {"content": ""}
+            yield to_json(_ollama_body(speech, last, done=True)).encode() + b"\n"
+        case _:
+            for chunk in _chat_chunks(speech):
+                yield f"data: {to_json(chunk)}\n\n".encode()
+            yield b"data: [DONE]\n\n"
+
+
+def error_body(request: ScriptedRequest, message: str, status: int) -> dict[str, Any]:
+    """Format an error as the server of that route would."""
+    if request.route in ("ollama", "embed", "tags"):
+        return {"error": message}
+    kinds = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
+    return {
+        "error": {
+            "message": message,
+            "type": "server_error" if status >= 500 else "invalid_request_error",
+            "param": None,
+            "code": kinds.get(status),
+        }
+    }
+
+
+def stream_error(request: ScriptedRequest, message: str) -> bytes:
+    """Format an error in the middle of a stream."""
+    match request.route:
+        case "responses":
+            event = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 999}
+            return f"event: error\ndata: {to_json(event)}\n\n".encode()
+        case "ollama":
+            return to_json({"error": message}).encode() + b"\n"
+        case _:
+            return f"data: {to_json(error_body(request, message, 500))}\n\n".encode()
+
+
+def embeddings_body(request: ScriptedRequest, dimension: int) -> dict[str, Any]:
+    """Answer /v1/embeddings and Ollama's /api/embed with hashed words."""
+    given = request.body.get("input", "")
+    texts = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
+    wanted = request.body.get("dimensions")
+    size = wanted if isinstance(wanted, int) and wanted > 0 else dimension
+    vectors = [hash_vector(text if isinstance(text, str) else repr(text), size) for text in texts]
+    tokens = sum(len(str(text).split()) for text in texts)
+    if request.route == "embed":
+        return {"model": request.model, "embeddings": vectors, "total_duration": 1, "load_duration": 1, "prompt_eval_count": tokens}
+    packed = request.body.get("encoding_format") == "base64"
+    rows = [
+        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers} for place, numbers in enumerate(vectors)
+    ]
+    return {"object": "list", "model": request.model, "data": rows, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+
+
+def rerank_body(request: ScriptedRequest, score: Callable[[str, str], float] | None) -> dict[str, Any]:
+    """Answer /rerank, best first; scores default to shared words."""
+    query = str(request.body.get("query", ""))
+    texts = [str(text.get("text", "") if isinstance(text, Mapping) else text) for text in request.body.get("documents") or []]
+    measure = score or _agreement
+    results = [{"index": place, "relevance_score": measure(query, text)} for place, text in enumerate(texts)]
+    results.sort(key=lambda result: (-result["relevance_score"], result["index"]))
+    return {
+        "id": "rerank-1",
+        "model": request.model,
+        "results": results[: request.body.get("top_n") or len(results)],
+        "usage": {"total_tokens": 1},
+    }
+
+
+def models_body(names: tuple[str, ...], route: str) -> dict[str, Any]:
+    """Answer /v1/models and /api/tags."""
+    if route == "tags":
+        return {
+            "models": [{"name": name, "model": name, "modified_at": _DATE, "size": 1, "digest": "0" * 12, "details": {}} for name in names]
+        }
+    return {"object": "list", "data": [{"id": name, "object": "model", "created": _CREATED, "owned_by": "engrams"} for name in names]}
+
+
+def _agreement(query: str, text: str) -> float:
+    pairs = zip(hash_vector(query, 4096), hash_vector(text, 4096), strict=True)
+    return min(1.0, max(0.0, sum(one * other for one, other in pairs)))
+
+
+def _pack(numbers: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
+
+
+def _split_words(text: str) -> list[str]:
+    return re.findall(r"\S+\s*|\s+", text)
+
+
+def _usage_body(speech: ReplyEnvelope) -> dict[str, int]:
+    prompt, answer = speech.usage
+    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
+
+
+def _chat_head(speech: ReplyEnvelope, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{speech.number}", "object": kind, "created": _CREATED + speech.number, "model": speech.request.model}
+
+
+def _tool_calls(speech: ReplyEnvelope) -> dict[str, Any]:
+    calls = [
+        {
+            "id": f"call_{speech.number}_{place}",
+            "type": "function",
+            "function": {"name": tool.name, "arguments": arguments_text(tool.arguments)},
+        }
+        for place, tool in enumerate(speech.reply.tools)
+    ]
+    return {"tool_calls": calls} if calls else {}
+
+
+def _chat_chunks(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
+    head = _chat_head(speech, "chat.completion.chunk")
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
+
+    yield chunk({"role": "assistant", "content": ""})
+    for piece in _split_words(speech.reply.text):
+        yield chunk({"content": piece})
+    for place, call in enumerate(_tool_calls(speech).get("tool_calls", [])):
+        arguments = call["function"]["arguments"]
+        opening = {"name": call["function"]["name"], "arguments": ""}
+        yield chunk({"tool_calls": [{"index": place, "id": call["id"], "type": "function", "function": opening}]})
+        for piece in _split_words(arguments):
+            yield chunk({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
+    yield chunk({}, speech.finish)
+    if (speech.request.body.get("stream_options") or {}).get("include_usage"):
+        yield head | {"choices": [], "usage": _usage_body(speech)}
+
+
+def _output_items(speech: ReplyEnvelope, status: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = [
+        {
+            "type": "function_call",
+            "id": f"fc_{speech.number}_{place}",
+            "call_id": f"call_{speech.number}_{place}",
+            "name": tool.name,
+            "arguments": arguments_text(tool.arguments),
+            "status": status,
+        }
+        for place, tool in enumerate(speech.reply.tools)
+    ]
+    if speech.reply.text or not items:
+        part = {"type": "output_text", "text": speech.reply.text, "annotations": []}
+        items.insert(0, {"type": "message", "id": f"msg_{speech.number}", "role": "assistant", "status": status, "content": [part]})
+    return items
+
+
+def _response_body(speech: ReplyEnvelope, status: str) -> dict[str, Any]:
+    prompt, answer = speech.usage
+    done = status == "completed"
+    usage = {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": answer, "total_tokens": prompt + answer}
+    return {
+        "id": f"resp_{speech.number}",
+        "object": "response",
+        "created_at": _CREATED + speech.number,
+        "status": status,
+        "model": speech.request.model,
+        "output": _output_items(speech, status) if done else [],
+        "usage": usage | {"output_tokens_details": {"reasoning_tokens": 0}} if done else None,
+        "instructions": speech.request.body.get("instructions"),
+        "previous_response_id": speech.request.body.get("previous_response_id"),
+        "tools": speech.request.body.get("tools") or [],
+        "tool_choice": speech.request.body.get("tool_choice") or "auto",
+        "parallel_tool_calls": True,
+        "metadata": speech.request.body.get("metadata") or {},
+        "error": None,
+        "incomplete_details": None,
+    }
+
+
+def _response_events(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.created", "response": _response_body(speech, "in_progress")}
+    yield {"type": "response.in_progress", "response": _response_body(speech, "in_progress")}
+    for place, item in enumerate(_output_items(speech, "completed")):
+        empty: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        opened = item | {"status": "in_progress"} | empty
+        yield {"type": "response.output_item.added", "output_index": place, "item": opened}
+        where = {"output_index": place, "item_id": item["id"]}
+        if item["type"] == "message":
+            yield from _text_events(item, where | {"content_index": 0})
+        else:
+            for piece in _split_words(item["arguments"]):
+                yield where | {"type": "response.function_call_arguments.delta", "delta": piece}
+            yield where | {"type": "response.function_call_arguments.done", "arguments": item["arguments"], "name": item["name"]}
+        yield {"type": "response.output_item.done", "output_index": place, "item": item}
+    yield {"type": "response.completed", "response": _response_body(speech, "completed")}
+
+
+def _text_events(item: Mapping[str, Any], where: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    part = item["content"][0]
+    yield {**where, "type": "response.content_part.added", "part": part | {"text": ""}}
+    for piece in _split_words(part["text"]):
+        yield {**where, "type": "response.output_text.delta", "delta": piece, "logprobs": []}
+    yield {**where, "type": "response.output_text.done", "text": part["text"], "logprobs": []}
+    yield {**where, "type": "response.content_part.done", "part": part}
+
+
+def _ollama_message(speech: ReplyEnvelope) -> dict[str, Any]:
+    calls = []
+    for tool in speech.reply.tools:
+        arguments = tool.arguments
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except ValueError:
+                return {"role": "assistant", "content": arguments}
+        calls.append({"function": {"name": tool.name, "arguments": arguments}})
+    message: dict[str, Any] = {"role": "assistant", "content": speech.reply.text}
+    return message | {"tool_calls": calls} if calls else message
+
+
+def _ollama_body(speech: ReplyEnvelope, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": speech.request.model, "created_at": _DATE, "message": message, "done": done}
+    if done:
+        prompt, answer = speech.usage
+        reason = "length" if speech.finish == "length" else "stop"
+        body |= {"done_reason": reason, "total_duration": 1, "prompt_eval_count": prompt, "eval_count": answer}
+    return body

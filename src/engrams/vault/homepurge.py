@@ -1,0 +1,172 @@
+"""Clean every file of a home of purged words, and look again."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engrams.encryption import sealing
+from engrams.errors import EngramsError
+from engrams.ports import LiveWords, PurgeOrder, PurgePlace
+from engrams.vault.backup import BackupPlaces, is_backup, is_sealed, restore
+from engrams.vault.historyrewrite import GitTraces
+from engrams.vault.vault import Vault
+from engrams.vault.wordsearch import WordSearch, list_files
+
+DATABASE, STATE, FILES, GIT, COPIES, BACKUPS, UPLOADS, LOGS, OTHERS, REMOTE = (
+    "database file", "vault state", "vault files", "git history", "copies", "backups", "uploads", "logs", "other files", "git remote",
+)  # fmt: skip
+_ADVICE = {
+    DATABASE: "Close other programs that use this memory and purge again.",
+    STATE: "Close other programs that use this memory and purge again.",
+    FILES: "Edit or delete these files.",
+    GIT: "`engrams purge --git` with the same ids rewrites the history of the files without these words.",
+    COPIES: "Delete these files, or `engrams doctor --repair` and purge again.",
+    BACKUPS: "Delete these backups, or restore each into a home of its own, purge there, and back up anew.",
+    UPLOADS: "Drop these imports.",
+    LOGS: "Delete these logs.",
+    OTHERS: "These files are not of engrams' making: delete them yourself.",
+}
+_STALE = re.compile(r"\.(v\d+\.bak|old|rescue|purged|corrupt-[^/]*\.rescued|lost)(-wal|-shm)?$")
+_DAMAGED = re.compile(r"\.corrupt-[^/.]*$")
+_TEMPORARY = re.compile(r"^engrams-(backup|restore|rescue|purge|look)-")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class HomeDeps:
+    """Home of a memory, and what cleans its copies.
+    ``purge_copy``: purges a damaged database that lies aside. ``purge_backup``: purges an archive."""
+
+    home: Path
+    places: BackupPlaces
+    vault: Vault | None
+    purge_copy: Callable[[Path, PurgeOrder], None]
+    purge_backup: Callable[[Path, PurgeOrder], None]
+
+
+class HomeFiles:
+    """Cleaner of the files beside a store; see ``ports.HomeCleaner``."""
+
+    def __init__(self, deps: HomeDeps) -> None:
+        self._deps = deps
+
+    def clean(self, order: PurgeOrder) -> Mapping[str, int]:
+        """Remove a purge's words from every file; number of them by place."""
+        search, done = WordSearch((*order.words, *order.ids)), Counter[str]()
+        vault = self._deps.vault
+        for path, place in self._list_places():
+            if place in (COPIES, BACKUPS, UPLOADS) and path.exists() and self._clean_file(path, place, search, order):
+                done[place] += 1
+        if vault is not None:
+            vault.settle_purge()
+            if order.git:
+                done[GIT] = vault.rewrite_history(order)
+        return done
+
+    def recall_words(self, ids: Sequence[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return what the git history holds of memories that were purged before."""
+        return GitTraces(self._deps.places.vault).find_words(frozenset(ids), was_said)
+
+    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:
+        """Look for words in the bytes of every file."""
+        search = WordSearch(words)
+        looked, held = Counter[str](), dict[str, dict[str, set[bytes]]]()
+        for path, place in self._list_places():
+            looked[place] += 1
+            found = self._find_in(path, place, search)
+            if found is None or found:
+                held.setdefault(place, {})[self._show(path)] = found or set()
+        traces = GitTraces(self._deps.places.vault)
+        looked[GIT], in_git = traces.look(search)
+        if in_git:
+            held[GIT] = in_git
+        known = live(sorted({search.origins[needle] for files in held.values() for some in files.values() for needle in some}))
+        places = []
+        for place, number in looked.items():
+            left = [name for name, some in held.get(place, {}).items() if not some or any(search.origins[n] not in known for n in some)]
+            shown = ", ".join(left[:_SHOWN]) + (" …" if len(left) > _SHOWN else "")
+            places.append(PurgePlace(place, number, len(left), f"{_ADVICE[place]} ({shown})" if left else ""))
+        return (*places, *self._look_at_remote())
+
+    def _look_at_remote(self) -> tuple[PurgePlace, ...]:
+        vault = self._deps.vault
+        if vault is None or not vault.parts.settings.remote:
+            return ()
+        told = "The remote may hold the old history: replace it with `git push --force`, and clone other copies anew."
+        return (PurgePlace(REMOTE, 0, 1, told),)
+
+    def _find_in(self, path: Path, place: str, search: WordSearch) -> set[bytes] | None:
+        """Find needles in a file or an archive; None: not readable."""
+        home = self._deps.home
+        try:
+            if place != BACKUPS:
+                return search.find_in_file(path, home)
+            if is_sealed(path):
+                return None
+            with tempfile.TemporaryDirectory(prefix="engrams-look-", dir=home) as folder, sealing.open_plain(home, path) as plain:
+                below = Path(folder)
+                restore(plain, BackupPlaces(below / "memory.db", below / "vault", below / "vault.db"))
+                found = {needle for file in list_files(below) for needle in search.find_in_file(file, below)}
+                return found.union(*GitTraces(below / "vault").look(search)[1].values())
+        except EngramsError:
+            return None
+
+    def _clean_file(self, path: Path, place: str, search: WordSearch, order: PurgeOrder) -> bool:
+        """Clean one file; True where it held words."""
+        if place == BACKUPS:
+            found = self._find_in(path, place, search)
+            if not found or sealing.is_sealed(path):
+                return False
+            self._deps.purge_backup(path, order)
+            return True
+        if not self._find_in(path, place, search):
+            return False
+        base = path.with_name(re.sub(r"-(wal|shm)$", "", path.name))
+        if place == UPLOADS:
+            WordSearch(order.words).overwrite(path)
+        elif _DAMAGED.search(base.name):
+            with contextlib.suppress(EngramsError):
+                self._deps.purge_copy(base, order)
+            if path.exists():
+                WordSearch(order.words).overwrite(path)
+        elif top := next((one for one in path.parents if _TEMPORARY.search(one.name)), None):
+            shutil.rmtree(top, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        return True
+
+    def _list_places(self) -> Iterator[tuple[Path, str]]:
+        """List the files of home, database and vault, with their places."""
+        places = self._deps.places
+        beside = [path for path in places.database.parent.glob(f"{places.database.name}*") if path.is_file()]
+        files = dict.fromkeys((*list_files(self._deps.home, places.vault), *beside))
+        for path in files:
+            if not path.is_relative_to(places.vault / ".git" / "objects"):
+                yield path, self._find_place(path)
+
+    def _find_place(self, path: Path) -> str:
+        places, home = self._deps.places, self._deps.home
+        parts = path.relative_to(home).parts if path.is_relative_to(home) else ()
+        if any(_TEMPORARY.search(part) for part in parts) or _STALE.search(path.name) or _DAMAGED.search(path.name):
+            return COPIES
+        if re.search(r"\.corrupt-[^/.]*-(wal|shm)$", path.name) or path.is_relative_to(places.vault / ".engrams" / "tmp"):
+            return COPIES
+        for place, database in ((DATABASE, places.database), (STATE, places.state)):
+            if path.parent == database.parent and path.name in (database.name, f"{database.name}-wal", f"{database.name}-shm"):
+                return place
+        if path.is_relative_to(places.vault):
+            return GIT if path.is_relative_to(places.vault / ".git") else FILES
+        if parts[:1] in (("uploads",), ("ledgers",), ("logs",)):
+            return UPLOADS if parts[0] == "uploads" else LOGS
+        return BACKUPS if is_backup(path) or sealing.is_sealed(path) else OTHERS
+
+    def _show(self, path: Path) -> str:
+        home = self._deps.home
+        return str(path.relative_to(home) if path.is_relative_to(home) else path)

@@ -1,0 +1,127 @@
+"""Gate: filters texts without content, without a model.
+The journal keeps every turn either way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from engrams.text.measures import word_count
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import tokens
+from engrams.types import StageDecision
+from engrams.write.echoremoval import fingerprint as fingerprint
+from engrams.write.wordlist import word_set
+
+BRIEF = ("small_talk", "stop_words", "short")
+"""Reasons of the gate that do not count for an answer to a question, where a model reads both."""
+_SMALL_TALK_LENGTH = 40
+_ECHO_WORDS = 4
+
+# Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
+_SMALL_TALK = word_set("""
+    hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings welcome morning afternoon evening night gm gn
+    good great fine nice cool awesome amazing perfect excellent wonderful lovely sweet neat super brilliant fantastic
+    lot lots bunch million again ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly
+    indeed absolutely definitely totally
+    certainly agreed same understood gotcha got thanks thank thx ty tysm cheers much appreciated appreciate welcome np problem worries
+    sorry apologies pardon oops bye goodbye cya see later soon ttyl talk cu farewell take care
+    lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh wow whoa yay congrats congratulations bravo woohoo
+    how doing going things today there friend buddy mate dear please go ahead continue next done test testing ping
+    hallo servus moin danke bitte tschuss guten tag morgen abend ja nein genau klar gut prima super schon
+    hola buenos buenas dias tardes noches gracias adios hasta luego si vale claro bien
+    bonjour bonsoir salut merci oui non revoir bien daccord
+    ciao grazie prego ola obrigado obrigada
+    你 好 您 谢 謝 再 见 見 早 安 晚 嗯 哈 的 是 吗 嗎 对 對 行 可 以 了 啊 吧 呀 早上 不 客 气 氣
+    привет спасибо пока да нет хорошо здравствуйте
+    """)
+
+_NOISE = re.compile(
+    r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
+    r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed out|time-?out)\b"
+    r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
+    r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service unavailable|504 gateway time-?out)\b"
+    r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many requests)\b"
+    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught) (?:exception|rejection)\b"
+    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out) (?:after|waiting|while)\b"
+    r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
+    re.MULTILINE,
+)
+_NOISE_SHARE = 400
+
+_CONTROL = re.compile(
+    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
+    r"|it|any of (?:this|that|it)"
+    r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
+    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the (?:last|fact|thing|part))"
+    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of )?(?:my|your|the|that|this) )?"
+    r"(?:memor(?:y|ies)|everything you (?:know|remember))"
+    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you (?:stored|saved|remembered|learned)"
+    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored )?memor(?:y|ies))"
+    r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
+    r"|off the record"
+    r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
+    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que (?:sabes|recuerdas) (?:de|sobre) mi"
+    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
+    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
+)
+# "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
+_FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
+_NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
+
+
+def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> StageDecision | None:
+    """Return why nothing is learned from ``text``, or None.
+
+    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory itself),
+    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with
+    content)."""
+    reason = _find_refusal(text, min_words, echoes)
+    return StageDecision("gate", "skip", reason, text[:80]) if reason else None
+
+
+def is_small_talk(text: str) -> bool:
+    """True for greetings, thanks and assent up to 40 characters."""
+    stripped = text.strip()
+    if not stripped or len(stripped) > _SMALL_TALK_LENGTH:
+        return False
+    words = [word.replace("'", "") for word in tokens(stripped)]
+    content = [word for word in words if word not in STOP and not _is_symbol(word)]
+    return (
+        bool(words)
+        and all(word in _SMALL_TALK for word in content)
+        and (bool(content) or all(word in _SMALL_TALK or _is_symbol(word) for word in words))
+    )
+
+
+def is_control(text: str) -> bool:
+    """True for a request about memory itself, such as "forget that"."""
+    folded = fold(text[:2000])
+    return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
+
+
+def is_noise(text: str) -> bool:
+    """True for a text that is mostly an error message or trace."""
+    found = _NOISE.search(fold(text[:4000]))
+    return found is not None and (len(text) <= _NOISE_SHARE or found.start() < _NOISE_SHARE // 4)
+
+
+def _find_refusal(text: str, min_words: int, echoes: Collection[str]) -> str:
+    if echoes and word_count(text) >= _ECHO_WORDS and fingerprint(text) in echoes:
+        return "echo"
+    if is_control(text):
+        return "control"
+    if is_small_talk(text):
+        return "small_talk"
+    if is_noise(text):
+        return "noise"
+    head = text[:2000]
+    content = [word for word in tokens(head) if word.replace("'", "") not in STOP and not _is_symbol(word)]
+    if not content:
+        return "stop_words"
+    return "short" if word_count(" ".join(content)) + bool(_FIRST_PERSON.search(head)) < min_words else ""
+
+
+def _is_symbol(word: str) -> bool:
+    return not any(char.isalnum() for char in word)

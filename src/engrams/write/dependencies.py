@@ -1,0 +1,28 @@
+"""Dependencies of the write flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engrams.ports import Chat, Clock, Embedder, RecordStore, Search
+from engrams.settings import SizeLimits, WriteSettings
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDeps:
+    """Stores, models and settings of the write flow.
+
+    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
+    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run."""
+
+    records: RecordStore
+    settings: WriteSettings
+    limits: SizeLimits
+    clock: Clock
+    search: Search | None = None
+    embedder: Embedder | None = None
+    chat: Chat | None = None
+    ignore: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    lane: str = ""
+    patient: bool = False

@@ -1,0 +1,208 @@
+"""Batches for manual changes: edit, forget, restore.
+Records derived from one record alone share its fate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields as fields_of
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from engrams.clock import utc
+from engrams.errors import InputError, RefusedError
+from engrams.ports import LinkStore, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+from engrams.types import ABSORBED, BESIDE, CORRECTED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
+from engrams.write.wordlist import word_set
+
+EDITABLE = word_set("""
+    text caption tags category importance confidence valid_from valid_to meta kind summary triggers steps subject predicate
+    object speaker
+    """)
+_BY_HAND = "user"
+_STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+_MARKS = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
+_TUPLES = frozenset(("tags", "triggers", "steps"))
+
+
+def validate_fields(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values as record fields.
+    InputError: a field is not editable, or the value does not fit. RefusedError: the record is purged."""
+    if record.status is Status.PURGED:
+        raise RefusedError("A purged memory cannot be edited.", hint="Add it anew.")
+    unknown = sorted(set(values) - EDITABLE)
+    if unknown or not values:
+        raise InputError(f"Cannot edit {', '.join(unknown) or 'nothing'}.", hint=f"Editable: {', '.join(sorted(EDITABLE))}.")
+    known = {field.name for field in fields_of(Record)}
+    fields = {name: _validate_value(name, value) for name, value in values.items() if name in known}
+    if "meta" in fields and CORRECTED in record.meta:
+        fields["meta"][CORRECTED] = record.meta[CORRECTED]  # reads leave its quotes out: new metadata must not bring them back
+    return fields
+
+
+def _validate_value(name: str, value: Any) -> Any:
+    match name:
+        case "importance" | "confidence":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"{name} is a number from 0 to 1, not {value!r}.")
+            return float(value)
+        case "valid_from" | "valid_to":
+            if value is not None and not isinstance(value, datetime):
+                raise InputError(f"{name} is a time, not {value!r}.")
+            return value if value is None else utc(value)
+        case "kind":
+            if value not in tuple(Kind):
+                raise InputError(f"There is no kind {value!r}.", hint=f"The kinds are: {', '.join(Kind)}.")
+            return Kind(value)
+        case "meta":
+            if not isinstance(value, Mapping):
+                raise InputError("meta is an object.")
+            return dict(value)
+        case _ if name in _TUPLES:
+            if isinstance(value, str) or not all(isinstance(part, str) for part in value):
+                raise InputError(f"{name} is a list of texts.")
+            return tuple(value)
+        case _:
+            if not isinstance(value, str):
+                raise InputError(f"{name} is a text, not {value!r}.")
+            return value
+
+
+def build_edit(
+    record: Record, fields: Mapping[str, Any], vectors: Sequence[Vector], at: datetime, reason: str, expect: int | None
+) -> WriteBatch:
+    """Build the batch that sets new values of one record."""
+    change = RecordChange(record.scope.owner, record.id, dict(fields), "edit", expect)
+    new, gone = diff_tag_edges(record, fields.get("tags", record.tags))
+    known = tuple((record.scope.owner, v) for v in vectors)
+    return WriteBatch(_BY_HAND, reason or "edited", at, changes=(change,), vectors=known, edges=new, unlink=gone)
+
+
+def diff_tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Return the tag edges to add and to remove."""
+
+    def edges(names: Sequence[str]) -> tuple[Edge, ...]:
+        return tuple(Edge(record.scope.owner, record.id, f"tag:{name}", EdgeType.HAS_TAG) for name in names)
+
+    return edges([tag for tag in tags if tag not in record.tags]), edges([tag for tag in record.tags if tag not in tags])
+
+
+def build_forget(records: Sequence[Record], at: datetime, reason: str) -> WriteBatch:
+    """Build tombstones that keep the former status."""
+    changes = tuple(
+        RecordChange(
+            r.scope.owner, r.id, {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**r.meta, "was": r.status.value}}, "forget"
+        )
+        for r in records
+        if r.status not in (Status.FORGOTTEN, Status.PURGED)
+    )
+    return WriteBatch(_BY_HAND, reason or "asked to forget", at, changes=changes)
+
+
+def build_restore(records: Sequence[Record], at: datetime) -> WriteBatch:
+    """Build the batch that restores tombstones to their former status."""
+    changes = []
+    for record in records:
+        if record.status is Status.FORGOTTEN:
+            meta = {name: value for name, value in record.meta.items() if name != "was"}
+            fields = {"status": Status(record.meta.get("was", Status.ACTIVE)), "retired_at": None, "meta": meta}
+            changes.append(RecordChange(record.scope.owner, record.id, fields, "restore"))
+    return WriteBatch(_BY_HAND, "restored", at, changes=tuple(changes))
+
+
+def build_unmark(record: Record, records: RecordStore, graph: LinkStore, at: datetime) -> WriteBatch | None:
+    """Build the batch that says a statement still holds.
+
+    None if nothing marks it. A fact that a later statement ended is current again, and what it was said in."""
+    owner = record.scope.owner
+    if record.kind in _STATEMENTS and record.status is Status.SUPERSEDED and record.superseded_by:
+        said = records.get(owner, [quote.source for quote in record.evidence])
+    else:
+        said = (record,) if record.status is Status.ACTIVE else ()
+    marks = (
+        [edge for edge in graph.edges(owner, [one.id for one in said], _MARKS) if edge.target in {one.id for one in said}] if said else []
+    )
+    later = {edge.source for edge in marks}
+    if not later or (record.kind in _STATEMENTS and record.superseded_by not in later):
+        return None
+    quoting = RecordQuery(
+        ScopeReach(owner, (owner,), tree=True), statuses=(Status.SUPERSEDED,), sources=tuple(one.id for one in said), limit=1000
+    )
+    newer = replace(quoting, statuses=tuple(Status), sources=tuple(later))
+    by = later | {fact.id for fact in records.find(newer).records}
+    facts = [fact for fact in records.find(quoting).records if fact.superseded_by in by]
+    fields: dict[str, Any] = {"status": Status.ACTIVE, "valid_to": None, "ended_at": None, "superseded_by": ""}
+    changes = [RecordChange(owner, fact.id, dict(fields), "restore", fact.version) for fact in facts]
+    changes += [
+        RecordChange(owner, one.id, {"meta": {**one.meta, BESIDE: sorted({*one.meta.get(BESIDE, ()), *later})}}, "restore", one.version)
+        for one in said
+    ]
+    return WriteBatch(_BY_HAND, "it still holds", at, changes=tuple(changes), unlink=tuple(marks))
+
+
+def find_dependents(record: Record, records: RecordStore, halves: bool = True) -> tuple[Record, ...]:
+    """Find records that quote only this one, or hold its words.
+    ``halves``: of an exchange also its two messages, with what was made of them."""
+    quoting = _find_quoting(record, records)
+    found = [*_select_quoting_only(record, quoting), *(one for one in quoting if _repeats_quotes(one))]
+    if halves and _repeats_quotes(record):
+        said = records.get(record.scope.owner, [quote.source for quote in record.evidence])
+        found += [one for half in said for one in (half, *_select_quoting_only(half, _find_quoting(half, records)))]
+    found += _find_held(record, records)
+    found += records.get(record.scope.owner, [id for one in (record, *found) for id in one.meta.get(ABSORBED, ())])
+    found += _find_summaries([record, *found], records)
+    return tuple({one.id: one for one in found if one.id != record.id}.values())
+
+
+def _find_summaries(quoted: Sequence[Record], records: RecordStore) -> tuple[Record, ...]:
+    """Find summaries, episodes and merged facts made from these records."""
+    owner, ids = quoted[0].scope.owner, tuple(one.id for one in quoted)
+    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=tuple(Status), sources=ids, limit=1000)
+    return tuple(one for one in records.find(query).records if one.kind is Kind.EPISODE or {RUNNING, MERGED} & one.meta.keys())
+
+
+def release_merged(gone: Sequence[Record], records: RecordStore, at: datetime) -> None:
+    """Reactivate facts merged into ``gone`` that stay themselves."""
+    names = {one.id for one in gone}
+    held = [(one.id, name) for one in gone for name in one.meta.get(MERGED, ()) if name not in names]
+    for owner in {one.scope.owner for one in gone} if held else ():
+        known = {one.id: one for one in records.get(owner, [name for _, name in held])}
+        freed = [known[name] for into, name in held if name in known and known[name].superseded_by == into]
+        fields = {"status": Status.ACTIVE, "superseded_by": ""}
+        changes = tuple(RecordChange(owner, one.id, fields, "release") for one in freed if one.status is Status.SUPERSEDED)
+        records.commit(WriteBatch(_BY_HAND, "what it was merged into is gone", at, changes=changes))
+
+
+def _find_held(record: Record, records: RecordStore) -> tuple[Record, ...]:
+    """Find held candidates that say the same, lest they return."""
+    if record.kind not in _STATEMENTS:
+        return ()
+    from engrams.write.promote import find_matching  # nothing else here needs the policy's patterns
+
+    owner = record.scope.owner
+    waiting = records.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), _STATEMENTS, (Status.CANDIDATE,), limit=1000)).records
+    return find_matching(record, waiting)
+
+
+def _find_quoting(record: Record, records: RecordStore) -> tuple[Record, ...]:
+    owner: Scope = record.scope.owner
+    return records.find(
+        RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=tuple(Status), sources=(record.id,), limit=1000)
+    ).records
+
+
+def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Record]:
+    return [one for one in quoting if {quote.source for quote in one.evidence} == {record.id}]
+
+
+def _repeats_quotes(record: Record) -> bool:
+    return record.kind is Kind.EXCHANGE and bool(record.evidence)
+
+
+def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> RecordChange:
+    """Keep the turn as recent from ``promote`` on; else archive it.
+    An archived turn stays in the journal, and no read finds it (000)."""
+    if importance >= promote:
+        return RecordChange(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")
+    fields = {"tier": Tier.RECENT, "status": Status.ARCHIVED, "retired_at": at}
+    return RecordChange(record.scope.owner, record.id, fields, "discard")

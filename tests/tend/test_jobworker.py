@@ -1,0 +1,85 @@
+"""The end of the workers: what waits for a model is put back for the next process, and that is no failure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import engrams
+from engrams import Turn
+from engrams.errors import BudgetError, ConflictError
+from engrams.ports import EXTRACT, Job, JobSpec
+from engrams.settings import JobSettings
+from engrams.tend.jobworker import WorkerPool
+from engrams.testing import ScriptedModel, SettableClock
+from engrams.types import Kind
+
+ANN = ("user", "ann")
+
+
+def test_a_close_does_not_wait_for_a_model(home: Path) -> None:
+    """A model that never answers is cut off; the job is put back as if nobody had begun it, and the next process does it."""
+    said = {"turn": 1, "text": "Ann sails.", "quote": "I sail", "subject": "user", "predicate": "does", "object": "sail"}
+    with ScriptedModel() as model:
+        given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
+        given |= {"chat__timeout_seconds": 60.0, "write__debounce_seconds": 0.0}
+        model.fail("hang")
+        with engrams.open(home=home, jobs__workers=1, sessions__shutdown_seconds=0.1, **given) as memory:
+            memory.observe(Turn("I sail on Sundays"), scope=ANN)
+            assert model.wait(1)
+        model.heal()
+        model.when("Below are numbered messages", {"statements": [said]})
+        with engrams.open(home=home, jobs__workers=0, **given) as memory:
+            (job,) = [one for one in memory.store.queue(("waiting",)) if one.kind == EXTRACT]
+            assert job.attempt == 0
+            assert memory.drain(20)
+            assert [record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records] == ["Ann sails."]
+
+
+def test_a_budget_that_is_spent_is_no_failure(home: Path) -> None:
+    """However often it is put off, a job that the day's budget has no room for keeps its attempts, and waits."""
+    clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
+        tries = 0
+
+        def spent(_job: object) -> None:
+            nonlocal tries
+            tries += 1
+            raise BudgetError
+
+        runner = WorkerPool(memory.store, {"ask": spent}, clock, JobSettings(workers=0, max_attempts=2))
+        memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
+        for _ in range(6):
+            runner.drain(5)
+            clock.forward(hours=2)
+        assert tries == 6
+        assert memory.status()["dead"] == []
+        assert [job.attempt for job in memory.store.queue(("waiting",)) if job.kind == "ask"] == [0]
+
+
+def test_who_is_always_second_does_not_fail_for_it(home: Path) -> None:
+    """A job that others come before is done again as often as it takes; only one that is so for more than a day is put aside."""
+    clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
+    with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
+        tries = 0
+
+        def second(job: Job) -> None:
+            nonlocal tries
+            tries += 1
+            if tries <= 20 or job.key == "for ever":
+                raise ConflictError("Somebody else was first.")
+            memory.store.finish(job.lease, clock())
+
+        runner = WorkerPool(memory.store, {"ask": second}, clock, JobSettings(workers=0, max_attempts=2))
+        memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
+        for _ in range(22):
+            runner.run()
+            clock.forward(seconds=1)
+        assert tries == 21
+        assert [job.state for job in memory.store.queue() if job.kind == "ask"] == ["done"]
+        memory.store.enqueue((JobSpec("ask", "for ever", attempts=2),), clock())
+        for _ in range(4):
+            runner.run()
+            clock.forward(hours=13)
+        assert [dead["key"] for dead in memory.status()["dead"]] == ["for ever"]

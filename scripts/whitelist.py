@@ -133,6 +133,15 @@ _.get_items
 _.add_items
 _.pop_item
 _.clear_session
+# Claude Agent SDK
+_.load
+_.list_sessions
+_.list_session_summaries
+_.list_subkeys
+# Anthropic
+AnthropicMemoryTool
+AsyncAnthropicMemoryTool
+_.clear_all_memory
 
 # Read by a test that holds the table of rights against the routes.
 list_operations

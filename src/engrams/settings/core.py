@@ -20,7 +20,7 @@ class SizeLimits(SettingsSection):
     """Sizes beyond which input is refused."""
 
     text_bytes: int = Field(1_000_000, ge=1, description="Largest text of one memory, in bytes of UTF-8.")
-    meta_bytes: int = Field(100_000, ge=2, description="Largest metadata of one memory, in bytes of JSON.")
+    meta_bytes: int = Field(1_000_000, ge=2, description="Largest metadata of one memory, in bytes of JSON.")
     results: int = Field(1000, ge=1, description="Largest `limit` of a search or a page.")
     query_chars: int = Field(20_000, ge=100, description="Characters of a query that are used: of a longer one, its head and tail.")
 

@@ -16,6 +16,7 @@ from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
 from engrams.vault.changes import ChangeCause
 from engrams.vault.dependencies import MARK, SyncReport, VaultDeps, group_by_owner
+from engrams.vault.disk import make_private
 from engrams.vault.erase import VaultEraser
 from engrams.vault.filereader import VaultFileReader
 from engrams.vault.git import IGNORE, GitHistory
@@ -238,6 +239,7 @@ class Vault:
         root, place = self.parts.disk.root, scope_folder(owner)
         with self.parts.lock:
             self.parts.make_folder()
+            make_private(root / DOCUMENTS / place)
         return MemoryTool(root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._take_tool_edits, self._remove_secrets)
 
     def _take_tool_edits(self, files: Sequence[Path]) -> None:

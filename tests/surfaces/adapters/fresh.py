@@ -14,7 +14,7 @@ def run_example(name: str, folder: Path, *more: str) -> str:
     python = make_environment(folder / "environment", [f"[{name}]", *more])
     work = folder / "work"
     work.mkdir()
-    script = ROOT / "examples" / "frameworks" / f"{name}.py"
+    script = ROOT / "examples" / "frameworks" / f"with_{name}.py"
     env = {**os.environ, "ENGRAMS_HOME": str(folder / "home"), "HOME": str(folder)}
     done = subprocess.run([str(python), str(script)], cwd=work, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

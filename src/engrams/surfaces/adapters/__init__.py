@@ -14,9 +14,15 @@ from engrams.surfaces.adapters.agent import AgentMemory as AgentMemory
 from engrams.surfaces.adapters.client import MemoryClient as MemoryClient
 
 if TYPE_CHECKING:
+    from engrams.surfaces.adapters.anthropic import AnthropicMemoryTool as AnthropicMemoryTool
+    from engrams.surfaces.adapters.anthropic import AsyncAnthropicMemoryTool as AsyncAnthropicMemoryTool
+    from engrams.surfaces.adapters.claude import ClaudeSessionStore as ClaudeSessionStore
     from engrams.surfaces.adapters.openaiagents import OpenAIAgentsSession as OpenAIAgentsSession
 
 _MODULES = {
+    "AnthropicMemoryTool": "anthropic",
+    "AsyncAnthropicMemoryTool": "anthropic",
+    "ClaudeSessionStore": "claude",
     "OpenAIAgentsSession": "openaiagents",
 }
 """Module of each adapter; the extra that installs its framework has the module's name."""

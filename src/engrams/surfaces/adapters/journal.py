@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from engrams.ports import Condition, Where
 from engrams.types import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
@@ -21,12 +21,14 @@ ITEM = "item"
 KEPT = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
 """Statuses of what a framework gets back: all that was neither forgotten nor purged."""
 
+Order: TypeAlias = Literal["newest", "oldest"]
+
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class JournalItem:
-    """An item of a framework, and its text for people and searches.
+    """An item of a framework, with its text in memory.
 
     ``said``: somebody said it; anything else (calls of tools, results, marks) is stored, and no search finds it. ``key``: the framework's
     own id of it; the same one is stored once."""
@@ -36,15 +38,24 @@ class JournalItem:
     role: Role = "user"
     said: bool = True
     key: str = ""
-    at: datetime | None = None
+
+
+def make_silent_item(data: Json, key: str = "") -> JournalItem:
+    """Make an item that nobody said: it is stored, and no search finds it."""
+    label = data.get("type") if isinstance(data, Mapping) else ""
+    return JournalItem(data, f"[{label or 'item'}]", "tool", said=False, key=key)
 
 
 class ItemJournal:
     """Items of one conversation in order, as a framework gave them.
     Thread safe."""
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, session: str, adapter: str) -> None:
-        self._engine, self.scope, self._session, self._adapter = engine, Scope.of(scope), session, adapter
+    def __init__(self, engine: MemoryEngine, scope: ScopeInput, adapter: str, place: Mapping[str, str], session: str) -> None:
+        """Open the journal of one place.
+
+        ``place``: what tells this conversation from others of the adapter. ``session``: the session of memory that it belongs to."""
+        self._engine, self.scope = engine, Scope.of(scope)
+        self._mark, self._session = {"adapter": adapter, **place}, session
         self._lock = threading.Lock()
 
     def append(self, items: Sequence[JournalItem]) -> None:
@@ -55,8 +66,8 @@ class ItemJournal:
     def read(self, limit: int | None = None) -> list[Json]:
         """Return the latest ``limit`` items (None: all), oldest first."""
         if limit is None:
-            return [_get_data(record) for record in self._list_records("oldest")]
-        return [_get_data(record) for record in islice(self._list_records("newest"), limit)][::-1]
+            return [record.meta[ITEM]["data"] for record in self._list_records("oldest")]
+        return [record.meta[ITEM]["data"] for record in islice(self._list_records("newest"), limit)][::-1]
 
     def pop(self) -> Json | None:
         """Erase the newest item and return it; None if there is none."""
@@ -65,7 +76,7 @@ class ItemJournal:
             if record is None:
                 return None
             self._engine.purge(record.id, scope=self.scope)
-            return _get_data(record)
+            return record.meta[ITEM]["data"]
 
     def clear(self) -> None:
         """Erase every item, with what was learned from them alone."""
@@ -74,24 +85,21 @@ class ItemJournal:
                 self._engine.purge(ids, scope=self.scope)
 
     def _to_turn(self, item: JournalItem) -> Turn:
-        meta = {ITEM: {"adapter": self._adapter, "session": self._session, "data": item.data}}
+        meta = {ITEM: {**self._mark, "data": item.data}}
         marked = meta if item.said else {**meta, UNSEARCHED: True}
-        return Turn(item.text, role=item.role, session=self._session, external_id=item.key, at=item.at, meta=marked)
+        key = hash_key(*self._mark.values(), item.key) if item.key else ""
+        return Turn(item.text, role=item.role, session=self._session, external_id=key, meta=marked)
 
-    def _list_records(self, order: Literal["newest", "oldest"]) -> Iterator[Record]:
-        where = Where(
-            "and",
-            (
-                Condition("scope", "eq", self.scope.key),
-                Condition(f"meta.{ITEM}.adapter", "eq", self._adapter),
-                Condition(f"meta.{ITEM}.session", "eq", self._session),
-            ),
-        )
-        return list_records(self._engine, self.scope, where, order)
+    def _list_records(self, order: Order) -> Iterator[Record]:
+        return list_items(self._engine, self.scope, self._mark, order)
 
 
-def list_records(engine: MemoryEngine, scope: Scope, where: Where, order: Literal["newest", "oldest"]) -> Iterator[Record]:
-    """Yield all records that were neither forgotten nor purged, page by page."""
+def list_items(engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], order: Order = "oldest") -> Iterator[Record]:
+    """Yield an adapter's records of exactly this scope, page by page.
+
+    ``mark``: the adapter, and fields of its items that must be equal."""
+    fields = tuple(Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items())
+    where = Where("and", (Condition("scope", "eq", scope.key), *fields))
     after, most = "", min(_PAGE, engine.settings.limits.results)
     while True:
         page = engine.list(scope=scope, statuses=KEPT, where=where, order=order, after=after, limit=most)
@@ -101,5 +109,15 @@ def list_records(engine: MemoryEngine, scope: Scope, where: Where, order: Litera
         after = page.next
 
 
-def _get_data(record: Record) -> Json:
-    return record.meta[ITEM]["data"]
+def hash_key(*parts: str) -> str:
+    """Hash a framework's key of any length and characters to an external id."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=20).hexdigest()
+
+
+def join_texts(content: Json) -> str:
+    """Join the texts of a message's parts; other parts have none."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else ()
+    texts = (part.get("text") or part.get("refusal") for part in parts if isinstance(part, Mapping))
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.adapters.journal import ItemJournal, JournalItem
-from engrams.types import Json, Role, ScopeInput
+from engrams.surfaces.adapters.journal import ItemJournal, JournalItem, join_texts, make_silent_item
+from engrams.types import Role, ScopeInput
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -27,7 +27,7 @@ class OpenAIAgentsSession:
 
         ``session_settings``: ``agents.SessionSettings`` or a dict; its ``limit`` is the number of items that ``get_items`` returns."""
         self.session_id, self.session_settings = session_id, session_settings
-        self._journal = ItemJournal(engine, scope, session_id, "openai-agents")
+        self._journal = ItemJournal(engine, scope, "openai-agents", {"session": session_id}, session_id)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the latest ``limit`` items (all if negative), oldest first."""
@@ -54,17 +54,8 @@ class OpenAIAgentsSession:
 
 def _to_journal_item(item: Mapping[str, Any]) -> JournalItem:
     data = json.loads(json.dumps(dict(item)))
-    text = _join_text(item.get("content")).strip()
+    text = join_texts(item.get("content")).strip()
     role = _ROLES.get(str(item.get("role")))
     if role is None or not text:
-        return JournalItem(data, text or json.dumps(data, ensure_ascii=False), "tool", said=False)
+        return make_silent_item(data)
     return JournalItem(data, text, role)
-
-
-def _join_text(content: Json) -> str:
-    """Join the texts of a message's parts; other parts have none."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list | tuple) else ()
-    texts = (part.get("text") or part.get("refusal") for part in parts if isinstance(part, Mapping))
-    return "\n".join(text for text in texts if isinstance(text, str))

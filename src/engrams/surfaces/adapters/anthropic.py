@@ -1,0 +1,89 @@
+"""Memory tool of Anthropic's API, over the files of a vault."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from anthropic.lib.tools import ToolError
+from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+
+from engrams.errors import EngramsError
+from engrams.types import Scope, ScopeInput, Status
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+
+_ROOT = "/memories"
+
+
+class MemoryFileCommands:
+    """The commands of the memory tool in one scope's files."""
+
+    def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
+        """Open the files. SettingsError: ``vault.enabled`` is off."""
+        from engrams.build import vault as open_vault
+
+        self._engine, self._scope = engine, Scope.of(scope)
+        self.files = open_vault(engine).tool(self._scope)
+
+    def run(self, command: Any) -> str:
+        """Carry out a model's command. ToolError: it cannot be done; the model reads why."""
+        given: Mapping[str, Any] = command.to_dict() if hasattr(command, "to_dict") else command
+        try:
+            return self.files.run(given)
+        except EngramsError as problem:
+            raise ToolError(f"{problem.message} {problem.hint}".strip()) from None
+
+    def clear(self) -> str:
+        """Erase every document and every memory of the scope, for good."""
+        for place in list(self.files.root.iterdir()):
+            self.files.run({"command": "delete", "path": f"{_ROOT}/{place.name}"})
+        statuses, size = tuple(status for status in Status if status is not Status.PURGED), len(self._scope.labels)
+        page = self._engine.list(scope=self._scope, statuses=statuses)
+        while inside := [record.id for record in page.records if record.scope.labels[:size] == self._scope.labels]:
+            self._engine.purge(inside, scope=self._scope, git=self._engine.settings.vault.git)
+            page = self._engine.list(scope=self._scope, statuses=statuses)
+        return "All memory is erased."
+
+
+class AnthropicMemoryTool(BetaAbstractMemoryTool):
+    """Memory tool for ``client.beta.messages.tool_runner(tools=[…])``.
+
+    Files that the model makes are documents, found by every search; below ``/memories/entries`` are the memories themselves, and changing
+    their files changes them. What the model deletes can be restored (``engrams restore``)."""
+
+    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, cache_control: Any = None) -> None:
+        """Make the tool for one scope. SettingsError: ``vault.enabled`` is off."""
+        super().__init__(cache_control=cache_control)
+        self._commands = MemoryFileCommands(engine, scope)
+
+    def view(self, command: Any) -> str:
+        """Carry out a command; each has its name in it."""
+        return self._commands.run(command)
+
+    create = str_replace = insert = delete = rename = view
+
+    def clear_all_memory(self) -> str:
+        """Erase every document and every memory of the scope, for good."""
+        return self._commands.clear()
+
+
+class AsyncAnthropicMemoryTool(BetaAsyncAbstractMemoryTool):
+    """Memory tool for ``AsyncAnthropic``; as ``AnthropicMemoryTool``."""
+
+    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, cache_control: Any = None) -> None:
+        """Make the tool for one scope. SettingsError: ``vault.enabled`` is off."""
+        super().__init__(cache_control=cache_control)
+        self._commands = MemoryFileCommands(engine, scope)
+
+    async def view(self, command: Any) -> str:
+        """Carry out a command; each has its name in it."""
+        return await asyncio.to_thread(self._commands.run, command)
+
+    create = str_replace = insert = delete = rename = view
+
+    async def clear_all_memory(self) -> str:
+        """Erase every document and every memory of the scope, for good."""
+        return await asyncio.to_thread(self._commands.clear)

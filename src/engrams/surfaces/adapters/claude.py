@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engrams.surfaces.adapters.journal import ITEM, ItemJournal, JournalItem, join_texts, list_items, make_silent_item
-from engrams.text.tags import remove_tagged
+from engrams.text.tagremoval import remove_tagged
 from engrams.types import Json, Record, Scope, ScopeInput
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ class MemoryFileCommands:
         self.files = open_vault(engine).tool(self._scope)
 
     def run(self, command: Any) -> str:
-        """Carry out a model's command. ToolError: it cannot be done; the model reads why."""
+        """Carry out a model's command.
+        ToolError: it cannot be done; the model reads why."""
         given: Mapping[str, Any] = command.to_dict() if hasattr(command, "to_dict") else command
         try:
             return self.files.run(given)

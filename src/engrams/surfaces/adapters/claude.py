@@ -31,7 +31,8 @@ class ClaudeSessionStore:
         self._engine, self._scope = engine, Scope.of(scope)
 
     async def append(self, key: Mapping[str, str], entries: Sequence[Any]) -> None:
-        """Store entries in one durable write; one with a known ``uuid`` is skipped."""
+        """Store entries in one durable write.
+        One with a known ``uuid`` is skipped."""
         side = bool(key.get("subpath"))
         await asyncio.to_thread(self._open(key).append, [_to_journal_item(entry, side) for entry in entries])
 
@@ -40,7 +41,8 @@ class ClaudeSessionStore:
         return await asyncio.to_thread(self._open(key).read) or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
-        """List a project's sessions with the time of their last entry, in milliseconds."""
+        """List a project's sessions.
+        ``mtime``: the time of their last entry, in milliseconds since 1970."""
         transcripts = await asyncio.to_thread(self._read_transcripts, project_key)
         return [{"session_id": session, "mtime": _get_mtime(records)} for session, records in transcripts.items()]
 
@@ -89,7 +91,8 @@ def _get_mtime(records: Sequence[Record]) -> int:
 
 
 def _to_journal_item(entry: Mapping[str, Any], side: bool) -> JournalItem:
-    """Convert a transcript entry; ``side``: of a conversation of the agent with itself."""
+    """Convert a transcript entry.
+    ``side``: of a conversation of the agent with itself."""
     data, key, message = json.loads(json.dumps(entry)), str(entry.get("uuid") or ""), entry.get("message")
     text = remove_tagged(join_texts(message.get("content")), _OWN).strip() if isinstance(message, Mapping) else ""
     own = side or entry.get("isSidechain") or entry.get("isMeta") or entry.get("type") not in ("user", "assistant")

@@ -41,7 +41,7 @@ class JournalItem:
 
 
 def make_silent_item(data: Json, key: str = "") -> JournalItem:
-    """Make an item that nobody said: it is stored, and no search finds it."""
+    """Make an item that is stored, and that no search finds."""
     label = data.get("type") if isinstance(data, Mapping) else ""
     return JournalItem(data, f"[{label or 'item'}]", "tool", said=False, key=key)
 
@@ -110,7 +110,7 @@ def list_items(engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], orde
 
 
 def hash_key(*parts: str) -> str:
-    """Hash a framework's key of any length and characters to an external id."""
+    """Hash a key of any length and characters to an external id."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=20).hexdigest()
 
 

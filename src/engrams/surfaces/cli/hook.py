@@ -20,6 +20,9 @@ def hook(
         int | None,
         typer.Option(help="Token budget of the recalled text (default: read.context_tokens).", show_default=False, metavar="N"),
     ] = None,
+    event: Annotated[
+        str, typer.Option(help="Name of the event, for agents whose events carry none.", show_default=False, metavar="NAME")
+    ] = "",
     seconds: Annotated[float, typer.Option(help="Time limit; then the agent continues without memory.", metavar="N")] = 5.0,
 ) -> None:
     """Answer a coding agent's hook.
@@ -32,4 +35,4 @@ def hook(
     given = {"home": options.home, "preset": options.preset, "user": options.user, "test": options.test or None}
     pairs = dict(text.split("=", 1) for text in options.overrides if "=" in text)
     settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}
-    found.run_hook(found.HookOptions(settings, options.project or "", tokens, seconds))
+    found.run_hook(found.HookOptions(settings, options.project or "", tokens, seconds, event))

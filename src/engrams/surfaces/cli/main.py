@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("status", "Show every setting with its value and origin."),
     "doctor": ("doctor", "Check that everything works, with a hint for each failure."),
     "hook": ("hook", "Answer a coding agent's hook: recall into its prompts, store its messages."),
+    "install": ("install", "Connect a coding agent to memory: shows the change, asks, undoes."),
     "chat": ("chat", "Talk to memory in the terminal."),
     "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
     "keys": ("keys", "Create, list and revoke API keys of the server."),

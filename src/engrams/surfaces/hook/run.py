@@ -1,17 +1,17 @@
-"""Run one hook call: parse the event, recall, store, answer."""
+"""Run one hook call: recall, store, answer."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from engrams.surfaces.hook.events import KEEP_EVENTS, RECALL_EVENTS, HookEvent, format_reply, parse_event, read_messages
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -26,12 +26,13 @@ _LEARNING_SHARE = 0.4
 class HookOptions:
     """Hold the options of a call.
 
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them."""
+    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     project: str = ""
     tokens: int | None = None
     seconds: float = SECONDS
+    event: str = ""
 
 
 def run_hook(call: HookOptions) -> int:
@@ -57,7 +58,18 @@ def run_hook(call: HookOptions) -> int:
 
 
 def answer_event(call: HookOptions, event: HookEvent) -> str:
-    """Recall memory for the event, store its messages, return the answer."""
+    """Recall memory for the event, store its messages, return the answer.
+
+    A running server of the same home does it; without one the home is opened here."""
+    from engrams.surfaces.hook.served import answer_by_server
+
+    messages = new_messages(event)
+    served = answer_by_server(call, event, messages)
+    return format_reply(event, answer_here(call, event, messages) if served is None else served)
+
+
+def answer_here(call: HookOptions, event: HookEvent, messages: Sequence[NewMessage]) -> str:
+    """Open the home; return what is recalled."""
     from engrams.build import open as open_engine
     from engrams.settings import load
     from engrams.types import Scope
@@ -72,33 +84,39 @@ def answer_event(call: HookOptions, event: HookEvent) -> str:
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
     with open_engine(settings, background=False) as engine:
         place = scope.within("project", name) if name else scope
-        text = _recall_and_keep(engine, event, place, call.tokens)
+        text = _recall(engine, event, place, call.tokens)
+        if messages:
+            # Recall comes first, so that new messages are not recalled.
+            engine.observe([_to_turn(event.session, message) for message in messages], scope=place)
         # A session unknown to the store has no messages.
         if event.name == "SessionEnd" and event.session and engine.sessions.state(event.session, scope=place) != "absent":
             engine.sessions.end(event.session, scope=place)
         if not waits:
             engine.drain(call.seconds * _LEARNING_SHARE)
-    return format_reply(event, text)
-
-
-def _recall_and_keep(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | None) -> str:
-    """Recall first, so that new messages are not recalled."""
-    text = ""
-    if event.name == "SessionStart":
-        text = engine.context("", scope=scope, tokens=tokens).text
-    elif event.name == "UserPromptSubmit" and event.prompt:
-        made = engine.context(event.prompt, scope=scope, tokens=tokens)
-        # The stable profile was sent at the start of the session.
-        text = "" if made.abstain else made.tail
-    turns = _new_turns(event)
-    if turns:
-        engine.observe(turns, scope=scope)
     return text
 
 
-def _new_turns(event: HookEvent) -> list[Turn]:
-    """Build turns of this event; stable ids skip stored ones."""
+def _recall(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | None) -> str:
+    if event.name == "SessionStart":
+        return engine.context("", scope=scope, tokens=tokens).text
+    if event.name != "UserPromptSubmit" or not event.prompt:
+        return ""
+    made = engine.context(event.prompt, scope=scope, tokens=tokens)
+    # The stable profile was sent at the start of the session.
+    return "" if made.abstain else made.tail
 
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """Hold a message of an event; ``key`` is the same whenever it is sent."""
+
+    role: str
+    text: str
+    key: str
+
+
+def new_messages(event: HookEvent) -> list[NewMessage]:
+    """List what the event says; stable keys skip what is stored."""
     match event.name:
         case "UserPromptSubmit":
             said = [("user", event.prompt)]
@@ -106,19 +124,28 @@ def _new_turns(event: HookEvent) -> list[Turn]:
             said = [*read_messages(event.transcript), ("assistant", event.answer)]
         case _:
             said = []
-    return [_to_turn(event.session, role, text) for role, text in dict.fromkeys(said) if text]
+    return [NewMessage(role, text, _message_key(event.session, role, text)) for role, text in dict.fromkeys(said) if text]
 
 
-def _to_turn(session: str, role: str, text: str) -> Turn:
+def _message_key(session: str, role: str, text: str) -> str:
+    joined = "\x1e".join((session, role, text)).encode("utf-8", "surrogatepass")
+    return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
+
+
+def project_name(event: HookEvent, name: str) -> str:
+    """Resolve ``.`` to the name of the agent's folder."""
+    return Path(event.folder).name if name == "." else name
+
+
+def _to_turn(session: str, message: NewMessage) -> Turn:
     from engrams.types import Turn
 
-    digest = hashlib.blake2b("\x1e".join((session, role, text)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-    return Turn(text, "assistant" if role == "assistant" else "user", session=session, external_id=f"hook-{digest}")
+    return Turn(message.text, "assistant" if message.role == "assistant" else "user", session=session, external_id=message.key)
 
 
 def _answer_stdin(call: HookOptions, told: list[str]) -> None:
     try:
-        event = parse_event(sys.stdin.buffer.read())
+        event = parse_event(sys.stdin.buffer.read(), call.event)
         if event is None:
             _print_warning("the input is no event")
             return
@@ -143,6 +170,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--test", action="store_true", default=None)
     parser.add_argument("--project", default="")
     parser.add_argument("--tokens", type=int)
+    parser.add_argument("--event", default="")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--set", action="append", default=[])
     try:
@@ -154,113 +182,6 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
+    chosen = {name: value for name, value in settings.items() if value is not None}
     seconds = given.seconds if given.seconds > 0 else SECONDS
-    return run_hook(
-        HookOptions({name: value for name, value in settings.items() if value is not None}, given.project, given.tokens, seconds)
-    )
-
-
-RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")
-"""Events whose answer may carry text for the model."""
-
-KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
-"""Events that bring new messages."""
-
-_REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>")
-_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class HookEvent:
-    """Hold one hook call.
-
-    ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last message."""
-
-    name: str
-    session: str = ""
-    prompt: str = ""
-    answer: str = ""
-    transcript: str = ""
-    folder: str = ""
-
-
-def parse_event(raw: bytes) -> HookEvent | None:
-    """Parse an event; None if it is none."""
-    try:
-        body = json.loads(raw.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict):
-        return None
-    prompt = strip_reminders(_text_field(body, "prompt"))
-    return HookEvent(
-        name=_text_field(body, "hook_event_name"),
-        session=_text_field(body, "session_id"),
-        prompt="" if _COMMAND.match(prompt) else prompt,
-        answer=strip_reminders(_text_field(body, "last_assistant_message")),
-        transcript=_text_field(body, "transcript_path"),
-        folder=_text_field(body, "cwd"),
-    )
-
-
-def strip_reminders(text: str) -> str:
-    """Strip texts that the agent itself adds to a message."""
-    from engrams.text.tagremoval import remove_tagged
-
-    return remove_tagged(text, _REMINDER).strip()
-
-
-def project_name(event: HookEvent, name: str) -> str:
-    """Resolve ``.`` to the name of the agent's folder."""
-    return Path(event.folder).name if name == "." else name
-
-
-def format_reply(event: HookEvent, text: str) -> str:
-    """Format the answer for standard output; empty for none."""
-    if not text or event.name not in RECALL_EVENTS:
-        return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
-
-
-def _text_field(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    return value if isinstance(value, str) else ""
-
-
-_MAX_BYTES = 20_000_000
-"""Bytes read at the end of the file."""
-
-
-def read_messages(path: str) -> list[tuple[str, str]]:
-    """Read (role, text) of user and agent messages, in order.
-
-    Tool output and side conversations are skipped. An unreadable file is empty: the agent may not have written it yet."""
-    try:
-        file = Path(path).expanduser()
-        with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - _MAX_BYTES))
-            lines = opened.read().splitlines()
-    except (OSError, ValueError):
-        return []
-    found = (_parse_message(line) for line in lines)
-    return [message for message in found if message is not None]
-
-
-def _parse_message(line: bytes) -> tuple[str, str] | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(entry, dict) or entry.get("type") not in ("user", "assistant") or entry.get("isSidechain") or entry.get("isMeta"):
-        return None
-    held = entry.get("message")
-    text = strip_reminders(_content_text(held.get("content"))) if isinstance(held, dict) else ""
-    return (entry["type"], text) if text else None
-
-
-def _content_text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return run_hook(HookOptions(chosen, given.project, given.tokens, seconds, given.event))

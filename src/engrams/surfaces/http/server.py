@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
 import signal
 import socket
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -41,7 +43,7 @@ def serve(settings: Settings) -> None:
         sys.stdout.write(greeting(settings, listener) + "\n")
         sys.stdout.flush()
         _exit_on_term()
-        with suppress(KeyboardInterrupt):
+        with noted_address(settings, address(listener)), suppress(KeyboardInterrupt):
             runner.run(sockets=[listener])
 
 
@@ -145,6 +147,27 @@ def address(listener: socket.socket) -> str:
     """Format the address, as ``http://127.0.0.1:8100``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def noted_address(settings: Settings, url: str) -> Iterator[None]:
+    """Note in the home who serves it where, for commands that ask the server.
+
+    Only a loopback address is noted, and nothing while incognito."""
+    note = settings.home.expanduser() / "serve.json"
+    if settings.incognito or not is_loopback(urlsplit(url).hostname or ""):
+        yield
+        return
+    note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = note.with_suffix(f".{os.getpid()}")
+    fresh.write_text(json.dumps({"url": url, "pid": os.getpid()}), "utf-8")
+    fresh.replace(note)
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            if json.loads(note.read_bytes()).get("pid") == os.getpid():
+                note.unlink()
 
 
 def greeting(settings: Settings, listener: socket.socket) -> str:

@@ -174,7 +174,7 @@ def _add_messages(body: requests.AddRequest, caller: IdentifiedCaller, key: str,
             each.name,
             each.at,
             body.session,
-            f"{key}:{place}" if key else "",
+            each.external_id or (f"{key}:{place}" if key else ""),
             each.caption,
             requests.check_meta(each.meta, settings.limits.meta_bytes),
         )

@@ -63,6 +63,7 @@ class MessageBody(RequestBody):
     name: str = ""
     at: Moment | None = None
     caption: str = ""
+    external_id: str = Field("", max_length=200, description="The sender's own id; the same one in a scope is stored once.")
     meta: dict[str, Any] = Field(default_factory=dict)
 
 

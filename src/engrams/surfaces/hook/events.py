@@ -1,0 +1,142 @@
+"""Read the events of coding agents, and format the answers they take."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
+"""Form of an answer: ``hookSpecificOutput`` (Claude Code, Codex, Gemini), ``additional_context`` (Cursor), camel case (Copilot)."""
+
+_NAMES = {
+    **dict.fromkeys(("sessionStart",), "SessionStart"),
+    **dict.fromkeys(("BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"), "UserPromptSubmit"),
+    **dict.fromkeys(("AfterAgent", "afterAgentResponse", "agentStop", "stop"), "Stop"),
+    **dict.fromkeys(("PreCompress", "preCompact"), "PreCompact"),
+    **dict.fromkeys(("sessionEnd",), "SessionEnd"),
+}
+"""Other agents' names of an event -> Claude Code's."""
+
+RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")
+"""Events whose answer may carry text for the model."""
+
+KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+"""Events that bring new messages."""
+
+_REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>")
+_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """Hold one hook call.
+
+    ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last
+    message. ``said``: the agent's own name of the event, and ``style`` the form of answer it takes."""
+
+    name: str
+    session: str = ""
+    prompt: str = ""
+    answer: str = ""
+    transcript: str = ""
+    folder: str = ""
+    said: str = ""
+    style: AnswerStyle = "nested"
+
+
+def parse_event(raw: bytes, named: str = "") -> HookEvent | None:
+    """Parse an event; None if it is none.
+
+    ``named``: its name, for agents whose events carry none."""
+    try:
+        body = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    said = _text_field(body, "hook_event_name") or named
+    prompt = strip_reminders(_text_field(body, "prompt"))
+    roots = body.get("workspace_roots")
+    first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+    return HookEvent(
+        name=_NAMES.get(said, said),
+        session=_text_field(body, "session_id", "conversation_id", "sessionId"),
+        prompt="" if _COMMAND.match(prompt) else prompt,
+        answer=strip_reminders(_text_field(body, "last_assistant_message", "prompt_response", "text")),
+        transcript=_text_field(body, "transcript_path", "transcriptPath"),
+        folder=_text_field(body, "cwd") or first_root,
+        said=said,
+        style="camel" if "sessionId" in body else "snake" if "conversation_id" in body else "nested",
+    )
+
+
+def strip_reminders(text: str) -> str:
+    """Strip texts that the agent itself adds to a message."""
+    from engrams.text.tagremoval import remove_tagged
+
+    return remove_tagged(text, _REMINDER).strip()
+
+
+def format_reply(event: HookEvent, text: str) -> str:
+    """Format the answer for standard output; empty for none."""
+    if not text or event.name not in RECALL_EVENTS:
+        return ""
+    match event.style:
+        case "nested":
+            return json.dumps({"hookSpecificOutput": {"hookEventName": event.said or event.name, "additionalContext": text}})
+        case "snake":
+            return json.dumps({"continue": True, "additional_context": text})
+        case "camel":
+            return json.dumps({"additionalContext": text})
+
+
+def _text_field(body: Mapping[str, Any], *names: str) -> str:
+    found = (body.get(name) for name in names)
+    return next((value for value in found if isinstance(value, str) and value), "")
+
+
+_MAX_BYTES = 20_000_000
+"""Bytes read at the end of the file."""
+
+
+def read_messages(path: str) -> list[tuple[str, str]]:
+    """Read (role, text) of user and agent messages, in order.
+
+    Tool output and side conversations are skipped. An unreadable file is empty: the agent may not have written it yet."""
+    try:
+        file = Path(path).expanduser()
+        with file.open("rb") as opened:
+            opened.seek(max(0, file.stat().st_size - _MAX_BYTES))
+            lines = opened.read().splitlines()
+    except (OSError, ValueError):
+        return []
+    found = (_parse_message(line) for line in lines)
+    return [message for message in found if message is not None]
+
+
+def _parse_message(line: bytes) -> tuple[str, str] | None:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta"):
+        return None
+    # Claude Code says "user" and "message", Copilot "user.message" and "data".
+    role = str(entry.get("type", "")).removesuffix(".message")
+    held = entry.get("message", entry.get("data"))
+    if role not in ("user", "assistant") or not isinstance(held, dict):
+        return None
+    text = strip_reminders(_content_text(held.get("content")))
+    return (role, text) if text else None
+
+
+def _content_text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,204 @@
+"""Put the hook into the settings of coding agents, and take it out again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from engrams.errors import InputError
+
+_SECONDS = 10
+_OURS = re.compile(r"engrams(?:\.exe)?['\"]* hook\b")
+_CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInstaller:
+    """Hold where an agent keeps its hooks, and in which form.
+
+    ``home``: the variable that moves its folder, and the folder in the user's home. ``user_file`` lies in that folder, ``project_file``
+    in a project. ``entry``: an event's entry for a command."""
+
+    title: str
+    home: tuple[str, str]
+    user_file: str
+    project_file: str
+    events: tuple[str, ...] = ()
+    entry: Callable[[str, str], dict[str, Any]] | None = None
+    frame: Mapping[str, Any] | None = None
+
+    def file(self, project: Path | None) -> Path:
+        """Return the file to change: the user's, or a project's."""
+        if project is not None:
+            return project / self.project_file
+        variable, folder = self.home
+        return Path(os.environ.get(variable) or Path.home() / folder) / self.user_file
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """Hold a change of one file; None stands for no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def diff(self) -> str:
+        """Return the change as a unified diff; empty if nothing changes."""
+        old, new = ([] if text is None else text.splitlines(keepends=True) for text in (self.before, self.after))
+        shown = unified_diff(old, new, "/dev/null" if self.before is None else str(self.path), str(self.path), n=2)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in shown)
+
+    def apply(self) -> None:
+        """Write the file at once, or remove it. OSError: it cannot be."""
+        target = self.path.resolve()
+        if self.after is None:
+            target.unlink(missing_ok=True)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = target.with_name(f".{target.name}.{os.getpid()}")
+        fresh.write_text(self.after, "utf-8")
+        if target.exists():
+            fresh.chmod(target.stat().st_mode)
+        fresh.replace(target)
+
+
+def _nested_entry(command: str, _event: str) -> dict[str, Any]:
+    return {"hooks": [{"type": "command", "command": command, "timeout": _SECONDS}]}
+
+
+def _gemini_entry(command: str, _event: str) -> dict[str, Any]:
+    return {"hooks": [{"name": "engrams", "type": "command", "command": command, "timeout": _SECONDS * 1000}]}
+
+
+def _cursor_entry(command: str, _event: str) -> dict[str, Any]:
+    return {"command": command}
+
+
+def _copilot_entry(command: str, event: str) -> dict[str, Any]:
+    return {"type": "command", "bash": f"{command} --event {event}", "timeoutSec": _SECONDS}
+
+
+INSTALLERS: dict[str, AgentInstaller] = {
+    "claude-code": AgentInstaller(
+        "Claude Code", ("CLAUDE_CONFIG_DIR", ".claude"), "settings.json", ".claude/settings.json", _CLAUDE_EVENTS, _nested_entry
+    ),
+    "codex": AgentInstaller("Codex", ("CODEX_HOME", ".codex"), "hooks.json", ".codex/hooks.json", _CLAUDE_EVENTS[:4], _nested_entry),
+    "cursor": AgentInstaller(
+        "Cursor",
+        ("", ".cursor"),
+        "hooks.json",
+        ".cursor/hooks.json",
+        ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "sessionEnd"),
+        _cursor_entry,
+        {"version": 1},
+    ),
+    "gemini": AgentInstaller(
+        "Gemini CLI",
+        ("", ".gemini"),
+        "settings.json",
+        ".gemini/settings.json",
+        ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
+        _gemini_entry,
+    ),
+    "copilot": AgentInstaller(
+        "Copilot CLI",
+        ("COPILOT_HOME", ".copilot"),
+        "hooks/engrams.json",
+        ".github/hooks/engrams.json",
+        ("sessionStart", "userPromptSubmitted", "agentStop", "preCompact", "sessionEnd"),
+        _copilot_entry,
+        {"version": 1},
+    ),
+    "opencode": AgentInstaller("opencode", ("", ".config/opencode"), "plugins/engrams.js", ".opencode/plugins/engrams.js"),
+}
+"""Agents by the name that the command line takes."""
+
+
+def plan_install(agent: AgentInstaller, command: Sequence[str], project: Path | None = None) -> FileEdit:
+    """Plan the change that lets an agent run ``command`` at its events.
+
+    InputError: its settings are no JSON object."""
+    path = agent.file(project)
+    before = _read_text(path)
+    if agent.entry is None:
+        plugin = files("engrams.surfaces.hook").joinpath("opencode.js").read_text("utf-8")
+        return FileEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
+    document, hooks = _parse_settings(path, before)
+    document = {**(agent.frame or {}), **_without_ours(document, hooks)}
+    kept = document.setdefault("hooks", {})
+    for event in agent.events:
+        kept[event] = [*kept.get(event, []), agent.entry(join_command(command), event)]
+    return FileEdit(path, before, _dump(document, before))
+
+
+def plan_undo(agent: AgentInstaller, project: Path | None = None) -> FileEdit:
+    """Plan the change that takes the hook out; a file of nothing else goes."""
+    path = agent.file(project)
+    before = _read_text(path)
+    if before is None or agent.entry is None:
+        return FileEdit(path, before, None)
+    document, hooks = _parse_settings(path, before)
+    document = _without_ours(document, hooks)
+    if document == dict(agent.frame or {}):
+        return FileEdit(path, before, None)
+    return FileEdit(path, before, before if _count_ours(hooks) == 0 else _dump(document, before))
+
+
+def join_command(command: Sequence[str]) -> str:
+    """Join a command as the system's shell splits it."""
+    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+
+
+def _read_text(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no text.", hint="Mend or move it, then run this again.") from None
+
+
+def _parse_settings(path: Path, text: str | None) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """Return the settings and their hooks by event."""
+    try:
+        document = json.loads(text) if text and text.strip() else {}
+    except ValueError as fault:
+        raise InputError(f"{path} is no plain JSON ({fault}).", hint="Remove comments and mend it, then run this again.") from None
+    hooks = document.get("hooks", {}) if isinstance(document, dict) else None
+    if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
+        raise InputError(f"The hooks in {path} are not lists by event.", hint="Mend it, then run this again.")
+    return document, hooks
+
+
+def _without_ours(document: Mapping[str, Any], hooks: Mapping[str, list[Any]]) -> dict[str, Any]:
+    kept = {event: [entry for entry in entries if not _is_ours(entry)] for event, entries in hooks.items()}
+    kept = {event: entries for event, entries in kept.items() if entries or not hooks[event]}
+    rest = {name: value for name, value in document.items() if name != "hooks"}
+    return {name: kept if name == "hooks" else rest[name] for name in document if name != "hooks" or kept}
+
+
+def _count_ours(hooks: Mapping[str, list[Any]]) -> int:
+    return sum(_is_ours(entry) for entries in hooks.values() for entry in entries)
+
+
+def _is_ours(entry: Any) -> bool:
+    if isinstance(entry, dict):
+        return any(_is_ours(value) for value in entry.values())
+    return any(map(_is_ours, entry)) if isinstance(entry, list) else isinstance(entry, str) and bool(_OURS.search(entry))
+
+
+def _dump(document: Mapping[str, Any], before: str | None) -> str:
+    """Write settings with the indentation that they had."""
+    found = re.search(r"^([ \t]+)\S", before or "", re.MULTILINE)
+    return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"

@@ -1,0 +1,58 @@
+// Memory for opencode. Made by `engrams install opencode`; `engrams install opencode --undo` removes it.
+import { spawn } from "node:child_process"
+
+const COMMAND = ["engrams", "hook"]
+const MILLISECONDS = 8000
+
+/** Sends an event to the hook; resolves to the recalled text, empty for none. Never rejects: the agent goes on without memory. */
+function ask(event) {
+  return new Promise((resolve) => {
+    let told = ""
+    const hook = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], timeout: MILLISECONDS })
+    hook.on("error", () => resolve(""))
+    hook.stdin.on("error", () => {})
+    hook.stdout.on("data", (piece) => (told += piece))
+    hook.on("close", () => {
+      try {
+        resolve(JSON.parse(told).hookSpecificOutput.additionalContext)
+      } catch {
+        resolve("")
+      }
+    })
+    hook.stdin.end(JSON.stringify(event))
+  })
+}
+
+const spoken = (parts) =>
+  (parts ?? [])
+    .filter((part) => part.type === "text" && !part.synthetic && part.text)
+    .map((part) => part.text)
+    .join("\n")
+
+export const EngramsMemory = async ({ client, directory }) => {
+  const profiles = new Map()
+  const recalled = new Map()
+  const send = (name, session, more = {}) => ask({ hook_event_name: name, session_id: session, cwd: directory, ...more })
+
+  return {
+    "chat.message": async ({ sessionID }, { parts }) => {
+      if (!profiles.has(sessionID)) profiles.set(sessionID, await send("SessionStart", sessionID))
+      recalled.set(sessionID, await send("UserPromptSubmit", sessionID, { prompt: spoken(parts) }))
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
+      for (const text of [profiles.get(sessionID), recalled.get(sessionID)]) if (text) system.push(text)
+    },
+    event: async ({ event }) => {
+      const session = event.properties?.sessionID ?? event.properties?.info?.id
+      if (event.type === "session.idle") {
+        const { data } = await client.session.messages({ path: { id: session } })
+        const last = (data ?? []).findLast((message) => message.info.role === "assistant")
+        if (last) await send("Stop", session, { last_assistant_message: spoken(last.parts) })
+      } else if (event.type === "session.deleted") {
+        profiles.delete(session)
+        recalled.delete(session)
+        await send("SessionEnd", session)
+      }
+    },
+  }
+}

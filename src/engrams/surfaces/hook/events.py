@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -29,6 +30,22 @@ KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 
 _REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>")
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
+
+
+SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class HookOptions:
+    """Hold the options of a call.
+
+    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    project: str = ""
+    tokens: int | None = None
+    seconds: float = SECONDS
+    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,39 @@ def strip_reminders(text: str) -> str:
     from engrams.text.tagremoval import remove_tagged
 
     return remove_tagged(text, _REMINDER).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """Hold a message of an event.
+
+    ``key``: the same whenever it is sent."""
+
+    role: str
+    text: str
+    key: str
+
+
+def new_messages(event: HookEvent) -> list[NewMessage]:
+    """List what the event says; stable keys skip what is stored."""
+    match event.name:
+        case "UserPromptSubmit":
+            said = [("user", event.prompt)]
+        case "Stop" | "PreCompact" | "SessionEnd":
+            said = [*read_messages(event.transcript), ("assistant", event.answer)]
+        case _:
+            said = []
+    return [NewMessage(role, text, _message_key(event.session, role, text)) for role, text in dict.fromkeys(said) if text]
+
+
+def _message_key(session: str, role: str, text: str) -> str:
+    joined = "\x1e".join((session, role, text)).encode("utf-8", "surrogatepass")
+    return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
+
+
+def project_name(event: HookEvent, name: str) -> str:
+    """Resolve ``.`` to the name of the agent's folder."""
+    return Path(event.folder).name if name == "." else name
 
 
 def format_reply(event: HookEvent, text: str) -> str:

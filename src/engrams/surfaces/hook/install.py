@@ -1,4 +1,4 @@
-"""Put the hook into the settings of coding agents, and take it out again."""
+"""Add the hook to coding agents' settings, and remove it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AgentInstaller:
 
 
 @dataclass(frozen=True, slots=True)
-class FileEdit:
+class SettingsEdit:
     """Hold a change of one file; None stands for no file."""
 
     path: Path
@@ -125,7 +125,7 @@ INSTALLERS: dict[str, AgentInstaller] = {
 """Agents by the name that the command line takes."""
 
 
-def plan_install(agent: AgentInstaller, command: Sequence[str], project: Path | None = None) -> FileEdit:
+def plan_install(agent: AgentInstaller, command: Sequence[str], project: Path | None = None) -> SettingsEdit:
     """Plan the change that lets an agent run ``command`` at its events.
 
     InputError: its settings are no JSON object."""
@@ -133,26 +133,26 @@ def plan_install(agent: AgentInstaller, command: Sequence[str], project: Path | 
     before = _read_text(path)
     if agent.entry is None:
         plugin = files("engrams.surfaces.hook").joinpath("opencode.js").read_text("utf-8")
-        return FileEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
+        return SettingsEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
     document, hooks = _parse_settings(path, before)
     document = {**(agent.frame or {}), **_without_ours(document, hooks)}
     kept = document.setdefault("hooks", {})
     for event in agent.events:
         kept[event] = [*kept.get(event, []), agent.entry(join_command(command), event)]
-    return FileEdit(path, before, _dump(document, before))
+    return SettingsEdit(path, before, _dump(document, before))
 
 
-def plan_undo(agent: AgentInstaller, project: Path | None = None) -> FileEdit:
-    """Plan the change that takes the hook out; a file of nothing else goes."""
+def plan_undo(agent: AgentInstaller, project: Path | None = None) -> SettingsEdit:
+    """Plan the removal of the hook; a file of nothing else goes."""
     path = agent.file(project)
     before = _read_text(path)
     if before is None or agent.entry is None:
-        return FileEdit(path, before, None)
+        return SettingsEdit(path, before, None)
     document, hooks = _parse_settings(path, before)
     document = _without_ours(document, hooks)
     if document == dict(agent.frame or {}):
-        return FileEdit(path, before, None)
-    return FileEdit(path, before, before if _count_ours(hooks) == 0 else _dump(document, before))
+        return SettingsEdit(path, before, None)
+    return SettingsEdit(path, before, before if _count_ours(hooks) == 0 else _dump(document, before))
 
 
 def join_command(command: Sequence[str]) -> str:

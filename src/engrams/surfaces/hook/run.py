@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engrams.surfaces.hook.events import KEEP_EVENTS, RECALL_EVENTS, HookEvent, format_reply, parse_event, read_messages
+from engrams.surfaces.hook.events import (
+    KEEP_EVENTS,
+    RECALL_EVENTS,
+    SECONDS,
+    HookEvent,
+    HookOptions,
+    NewMessage,
+    format_reply,
+    new_messages,
+    parse_event,
+    project_name,
+)
+from engrams.surfaces.hook.served import answer_by_server
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.types import Scope, Turn
 
-SECONDS = 5.0
 _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
-
-
-@dataclass(frozen=True, slots=True)
-class HookOptions:
-    """Hold the options of a call.
-
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
-
-    settings: dict[str, Any] = field(default_factory=dict)
-    project: str = ""
-    tokens: int | None = None
-    seconds: float = SECONDS
-    event: str = ""
 
 
 def run_hook(call: HookOptions) -> int:
@@ -61,8 +56,6 @@ def answer_event(call: HookOptions, event: HookEvent) -> str:
     """Recall memory for the event, store its messages, return the answer.
 
     A running server of the same home does it; without one the home is opened here."""
-    from engrams.surfaces.hook.served import answer_by_server
-
     messages = new_messages(event)
     served = answer_by_server(call, event, messages)
     return format_reply(event, answer_here(call, event, messages) if served is None else served)
@@ -104,37 +97,6 @@ def _recall(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | 
     made = engine.context(event.prompt, scope=scope, tokens=tokens)
     # The stable profile was sent at the start of the session.
     return "" if made.abstain else made.tail
-
-
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """Hold a message of an event; ``key`` is the same whenever it is sent."""
-
-    role: str
-    text: str
-    key: str
-
-
-def new_messages(event: HookEvent) -> list[NewMessage]:
-    """List what the event says; stable keys skip what is stored."""
-    match event.name:
-        case "UserPromptSubmit":
-            said = [("user", event.prompt)]
-        case "Stop" | "PreCompact" | "SessionEnd":
-            said = [*read_messages(event.transcript), ("assistant", event.answer)]
-        case _:
-            said = []
-    return [NewMessage(role, text, _message_key(event.session, role, text)) for role, text in dict.fromkeys(said) if text]
-
-
-def _message_key(session: str, role: str, text: str) -> str:
-    joined = "\x1e".join((session, role, text)).encode("utf-8", "surrogatepass")
-    return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
-
-
-def project_name(event: HookEvent, name: str) -> str:
-    """Resolve ``.`` to the name of the agent's folder."""
-    return Path(event.folder).name if name == "." else name
 
 
 def _to_turn(session: str, message: NewMessage) -> Turn:

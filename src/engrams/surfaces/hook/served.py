@@ -1,4 +1,4 @@
-"""Ask the running server of a home, which answers sooner than opening the home."""
+"""Ask the running server of a home, which is quicker."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-if TYPE_CHECKING:
-    from engrams.surfaces.hook.events import HookEvent
-    from engrams.surfaces.hook.run import HookOptions, NewMessage
+from engrams.surfaces.hook.events import HookEvent, HookOptions, NewMessage, project_name
 
 _BATCH = 100
 _PLAIN_SETTINGS = {"home", "user"}
@@ -27,8 +25,6 @@ def answer_by_server(call: HookOptions, event: HookEvent, messages: Sequence[New
     url = "" if set(call.settings) - _PLAIN_SETTINGS or variables - _PLAIN_VARIABLES else find_server(call.settings.get("home"))
     if not url:
         return None
-    from engrams.surfaces.hook.run import project_name
-
     user = str(call.settings.get("user") or os.environ.get("ENGRAMS_USER", ""))
     server = _ServerConnection(url, user, project_name(event, call.project), call.seconds / 2)
     try:
@@ -46,7 +42,7 @@ def answer_by_server(call: HookOptions, event: HookEvent, messages: Sequence[New
 
 
 def find_server(home: str | None) -> str:
-    """Return the URL of the server that runs on a home; empty: none."""
+    """Return the URL of the server on a home; empty: none."""
     folder = Path(home or os.environ.get("ENGRAMS_HOME") or "~/.engrams").expanduser()
     try:
         noted = json.loads((folder / "serve.json").read_bytes())
@@ -76,7 +72,9 @@ class _ServerConnection:
         self._query = "?" + urlencode({"project": project}) if project else ""
 
     def post(self, path: str, body: Mapping[str, Any], *, missing: bool = False) -> Any:
-        """Post JSON, return JSON. OSError: any answer but success (``missing``: or not found)."""
+        """Post JSON, return JSON.
+
+        OSError: any answer but success (``missing``: or not found)."""
         self._link.request("POST", path + self._query, json.dumps(body).encode(), self._headers)
         answer = self._link.getresponse()
         told = answer.read()

@@ -151,7 +151,7 @@ def address(listener: socket.socket) -> str:
 
 @contextmanager
 def noted_address(settings: Settings, url: str) -> Iterator[None]:
-    """Note in the home who serves it where, for commands that ask the server.
+    """Note in the home which address serves it.
 
     Only a loopback address is noted, and nothing while incognito."""
     note = settings.home.expanduser() / "serve.json"

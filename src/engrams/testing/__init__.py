@@ -1,6 +1,6 @@
 """Test fakes: scripted model server, settable clock, deterministic embedder, temporary engine.
 
-from engrams.testing import ScriptedModel, Ticker, temp_engine
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 
 with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model="m", chat__url=model.url) as engine:
     model.say({"facts": []})

@@ -1,7 +1,7 @@
 """Memories as Markdown files that people read, edit and version.
 
-``build.open`` puts a vault beside a store; ``MemoryEngine.vault`` is it, or None. Through ``engrams.ports`` alone,
-``Notes.flush(Flush(owner, records, reason, day)) -> bool`` appends to the owner's daily note; a job of kind ``DAILY`` does the same later.
+``build.open`` puts a vault beside a store; ``MemoryEngine.vault`` is it, or None. ``DailyNoteWriter.flush(Flush(…)) -> bool`` appends to the
+owner's daily note; a job of kind ``DAILY`` does the same later.
 """
 
 from engrams.vault.changes import ChangeCause as ChangeCause

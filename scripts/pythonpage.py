@@ -15,8 +15,8 @@ from typing import Any, get_args, get_type_hints
 import engrams
 from engrams import aio, errors, ports, settings, types
 from engrams.engine import MemoryEngine
-from engrams.store.sqlite import filters, rows
-from engrams.tend.transfer import LoadReport
+from engrams.store.sqlite import rowconversion, whereclauses
+from engrams.tend.importexport import LoadReport
 
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"
 WIDTH = 120
@@ -84,8 +84,8 @@ def python_page() -> str:
         "async": lambda: _prose(aio.AsyncMemoryEngine),
         "operators": _operators,
         "fields": _fields,
-        "conditions": lambda: str(filters._MOST),  # noqa: SLF001
-        "depth": lambda: str(filters._DEEPEST),  # noqa: SLF001
+        "conditions": lambda: str(whereclauses._MOST),  # noqa: SLF001
+        "depth": lambda: str(whereclauses._DEEPEST),  # noqa: SLF001
         "query": _query,
         "types": lambda: "\n\n".join(_type(item) for item in TYPES),
         "errors": _errors,
@@ -147,10 +147,10 @@ def _operators() -> str:
 
 def _fields() -> str:
     groups = {
-        "text": (*rows.TEXTS, *rows.LONG_TEXTS, *rows.ENUMS, "scope"),
-        "number": (*rows.REALS, *rows.WHOLES),
-        "time (a `datetime`, or ISO 8601)": rows.TIMES,
-        "list of texts": rows.LISTS,
+        "text": (*rowconversion.TEXTS, *rowconversion.LONG_TEXTS, *rowconversion.ENUMS, "scope"),
+        "number": (*rowconversion.REALS, *rowconversion.WHOLES),
+        "time (a `datetime`, or ISO 8601)": rowconversion.TIMES,
+        "list of texts": rowconversion.LISTS,
         "JSON": ("meta.NAME", "provenance.NAME"),
     }
     return "\n".join(f"| {kind} | {', '.join(f'`{name}`' for name in sorted(names))} |" for kind, names in groups.items())

@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from bench.changes.data import Case, Pair, build_pairs, build_plain_pairs, build_strangers, every_case, to_features  # noqa: E402
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changes.model import BoostedTrees, compete, join_odds  # noqa: E402
+from engrams.write.changes.boostedtrees import BoostedTrees, compete, join_odds  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/write/changes/weights.npz"
 FOLDS, BINS, LEAST_CASES = 5, 15, 4

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
-from engrams.write import policy
+from engrams.write import storagepolicy
 from engrams.write.candidate import Candidate
 from engrams.write.contentfilter import gate_text
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
@@ -94,7 +94,7 @@ def extract_candidates(item: dict[str, str], names: frozenset[str], settings: Wr
     explicit = is_explicit(item["text"])
     kept = []
     for candidate in extract_statements(item["text"], speech):
-        ruling = policy.decide(candidate, mode="rules", explicit=explicit, floor=settings.min_confidence)
+        ruling = storagepolicy.decide(candidate, mode="rules", explicit=explicit, floor=settings.min_confidence)
         if ruling.action != "drop" and (candidate.predicate or candidate.effect != "corrects"):
             kept.append(candidate)
     return kept

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.model.data import RECORDINGS
 from engrams.errors import EngramsError
-from engrams.models.chat.meter import estimate_tokens
+from engrams.models.chat.usagemeter import estimate_tokens
 from engrams.prompts import load
 from engrams.testing import ScriptedRequest
 from engrams.text.normalize import fold

@@ -22,7 +22,7 @@ from bench.quality.metrics import KS, ResultRow, bootstrap_interval, mean, score
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.ports import Embedder
 from engrams.read.fusion import WEIGHTS, score_pool
-from engrams.read.query import prepare_query
+from engrams.read.querypreparation import prepare_query
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.settings import ReadWeights
 

@@ -20,7 +20,7 @@ from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Record, Scope, Status, Turn
 from engrams.write import pipeline
-from engrams.write.record import journal_turns
+from engrams.write.turnconversion import journal_turns
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "out" / "supersession.json"

@@ -13,16 +13,16 @@ from engrams.components import EngineDeps
 from engrams.engine import MemoryEngine
 from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat.factory import choose_chat, inject
-from engrams.models.discover import find_model_server_at as find_model_server_at
-from engrams.models.discover import find_model_servers as find_model_servers
 from engrams.models.embed.factory import choose_embedder, make_plain
 from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
+from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
+from engrams.models.serverdiscovery import find_model_servers as find_model_servers
 from engrams.models.tokens.factory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, SkillRecords, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import EncryptionSettings, Settings, StoreSettings, in_test_mode, load
-from engrams.store.sqlite import SqliteStore, losses
+from engrams.store.sqlite import SqliteStore, rescuelosses
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from engrams.logs import FeedbackRecord as FeedbackRecord
     from engrams.session.summary import ConversationSummaries as ConversationSummaries
     from engrams.tend.factreview import FactReview as FactReview
-    from engrams.tend.garden.plan import GardenStep as GardenStep
-    from engrams.tend.garden.plan import StatementConflict as StatementConflict
+    from engrams.tend.garden.rulejobs import GardenStep as GardenStep
+    from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
     from engrams.tend.garden.state import CycleReport as CycleReport
-    from engrams.tend.imports import ImportEntry as ImportEntry
+    from engrams.tend.importruns import ImportEntry as ImportEntry
     from engrams.tend.uploads import FileUpload as FileUpload
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPlaces, BackupResult
-    from engrams.write.purge import PurgeCandidate as PurgeCandidate
-    from engrams.write.sources import ChangeReport as ChangeReport
+    from engrams.write.derivedsources import ChangeReport as ChangeReport
+    from engrams.write.purgeplan import PurgeCandidate as PurgeCandidate
 
 
 def _ignore(_done: int, _total: int) -> None:
@@ -306,7 +306,7 @@ def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
             return sum(engine.stats()["status"].values())
 
     note, complete = bring_back(places, f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}", read_files)
-    losses.remember(places.database, places.database.name, "" if complete else note)
+    rescuelosses.remember(places.database, places.database.name, "" if complete else note)
     return note
 
 
@@ -343,7 +343,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
         return None
 
     def purge_in_copy(path: Path, order: PurgeOrder) -> None:
-        from engrams.store.sqlite.damagedcopies import purge_copy
+        from engrams.store.sqlite.damagedpurge import purge_copy
 
         purge_copy(path, settings.store, clock, lambda held: _purge_again(held, None, order, clock))
 

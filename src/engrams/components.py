@@ -39,29 +39,29 @@ from engrams.ports import (
 )
 from engrams.read import context, pipeline
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.session.delivery import ContextDelivery
+from engrams.session.contextdelivery import ContextDelivery
 from engrams.settings import Settings
-from engrams.tend.backfill import VectorBackfill
 from engrams.tend.jobworker import Handler, WorkerPool
-from engrams.tend.usage import UsageTracker
+from engrams.tend.usagelearning import UsageTracker
+from engrams.tend.vectorbackfill import VectorBackfill
 from engrams.types import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
+    from engrams.session.contextfingerprints import InjectedFingerprints
+    from engrams.session.extractionqueue import UpdateQueue
     from engrams.session.finalise import SessionFinaliser
     from engrams.session.ingest import TurnIngest
-    from engrams.session.injectedcontext import InjectedFingerprints
     from engrams.session.privacy import IncognitoSessions
-    from engrams.session.sessions import SessionRegistry
+    from engrams.session.sessionregistry import SessionRegistry
     from engrams.session.summary import ConversationSummaries
-    from engrams.session.updatequeue import UpdateQueue
     from engrams.session.workingtier import WorkingTier
-    from engrams.tend.calibrate import FloorCalibration
-    from engrams.tend.changes import ChangeJob
-    from engrams.tend.extraction import DigestJob
+    from engrams.tend.changejob import ChangeJob
+    from engrams.tend.extractionjob import DigestJob
     from engrams.tend.factreview import FactReview
+    from engrams.tend.floorcalibration import FloorCalibration
     from engrams.tend.garden.garden import MemoryGarden
-    from engrams.tend.imports import MemoryImports, PurgeFunction
+    from engrams.tend.importruns import MemoryImports, PurgeFunction
     from engrams.tend.manuallinks import MemoryLinks
     from engrams.tend.purge import MemoryPurge
     from engrams.tend.tiers import MemoryTiers
@@ -143,11 +143,11 @@ class Components:
 
     def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
         """The request, or one for rules alone: its owner turned recall off."""
-        from engrams.session import preferences
+        from engrams.session import ownersettings
 
-        if preferences.is_recall_on(self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings):
+        if ownersettings.is_recall_on(self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings):
             return request
-        return replace(request, kinds=preferences.RULE_KINDS, catch_up=False)
+        return replace(request, kinds=ownersettings.RULE_KINDS, catch_up=False)
 
     def find_tail(self, scope: Scope) -> tuple[Record, ...]:
         """The last turns of a conversation, which every context shows."""
@@ -205,20 +205,20 @@ class Components:
 
     @cached_property
     def digest(self) -> DigestJob:
-        from engrams.tend.extraction import DigestJob
+        from engrams.tend.extractionjob import DigestJob
 
         return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
 
     @cached_property
     def changes(self) -> ChangeJob:
-        from engrams.tend.changes import ChangeJob
+        from engrams.tend.changejob import ChangeJob
 
         deps = self.deps
         return ChangeJob(deps.store, deps.embedder, deps.clock, deps.settings.write.changes, deps.plain)
 
     @cached_property
     def updates(self) -> UpdateQueue:
-        from engrams.session.updatequeue import UpdateQueue
+        from engrams.session.extractionqueue import UpdateQueue
 
         return UpdateQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
 
@@ -226,7 +226,7 @@ class Components:
 
     @cached_property
     def sessions(self) -> SessionRegistry:
-        from engrams.session.sessions import SessionRegistry
+        from engrams.session.sessionregistry import SessionRegistry
 
         deps, model = self.deps, self.deps.chat is not None
         return SessionRegistry(
@@ -248,7 +248,7 @@ class Components:
 
     @cached_property
     def injected(self) -> InjectedFingerprints:
-        from engrams.session.injectedcontext import InjectedFingerprints
+        from engrams.session.contextfingerprints import InjectedFingerprints
 
         return InjectedFingerprints()
 
@@ -270,7 +270,7 @@ class Components:
 
     @cached_property
     def nearness(self) -> FloorCalibration:
-        from engrams.tend.calibrate import FloorCalibration
+        from engrams.tend.floorcalibration import FloorCalibration
 
         def measure(text: str, owner: Scope) -> float:
             return self.search(ReadRequest(text, owner, self.deps.clock(), 1)).nearness
@@ -309,15 +309,15 @@ class Components:
 
     def make_imports(self, purge: PurgeFunction) -> MemoryImports:
         """Imports that are undone with ``purge``."""
-        from engrams.tend.imports import MemoryImports
-        from engrams.tend.transfer import ImportTarget
+        from engrams.tend.importexport import ImportTarget
+        from engrams.tend.importruns import MemoryImports
 
         target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock)
         return MemoryImports(target, purge, self.privacy.is_silent)
 
     @cached_property
     def garden(self) -> MemoryGarden:
-        from engrams.session.state import IdleSweeper
+        from engrams.session.sessionlifecycle import IdleSweeper
         from engrams.tend.garden.cycle import Chore, GardenDeps
         from engrams.tend.garden.garden import MemoryGarden
 
@@ -370,7 +370,7 @@ class Components:
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
         """Functions that look for work, each with its period in seconds."""
-        from engrams.session.state import IdleSweeper
+        from engrams.session.sessionlifecycle import IdleSweeper
 
         deps = self.deps
         return {IdleSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}

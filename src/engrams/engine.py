@@ -18,23 +18,23 @@ from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import WorkerPool
 from engrams.types import Context, HistoryEntry, ImportPlan, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
+from engrams.write import derivedsources
 from engrams.write import manualedits as edits
-from engrams.write import sources
 
 if TYPE_CHECKING:
     from engrams.session.commands import MemoryControl
-    from engrams.session.sessions import SessionRegistry
+    from engrams.session.extractionqueue import UpdateQueue
+    from engrams.session.sessionregistry import SessionRegistry
     from engrams.session.summary import ConversationSummaries
-    from engrams.session.updatequeue import UpdateQueue
-    from engrams.tend.calibrate import FloorCalibration
     from engrams.tend.factreview import FactReview
+    from engrams.tend.floorcalibration import FloorCalibration
     from engrams.tend.garden.garden import MemoryGarden
-    from engrams.tend.imports import MemoryImports
+    from engrams.tend.importexport import LoadReport
+    from engrams.tend.importruns import MemoryImports
     from engrams.tend.manuallinks import MemoryLinks
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
-    from engrams.tend.transfer import LoadReport
-    from engrams.write.purge import PurgeCandidate
+    from engrams.write.purgeplan import PurgeCandidate
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -91,7 +91,7 @@ class MemoryEngine:
         values, vectors = self._components.ingest.prepare_edit(record, values)
         batch = edits.build_edit(record, values, vectors, self._clock(), reason, expect)
         if values.get("text", record.text) != record.text:
-            batch = sources.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
+            batch = derivedsources.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
         self._store.commit(batch)
         self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes[1:]])
         self._components.runner.wake()
@@ -105,7 +105,7 @@ class MemoryEngine:
             raise RefusedError("It is purged already.")
         gone = [record, *edits.find_dependents(record, self._store)]
         batch = edits.build_forget(gone, self._clock(), reason)
-        self._store.commit(batch := sources.with_sources(batch, record, "forget", self._store, self.settings.write.min_words))
+        self._store.commit(batch := derivedsources.with_sources(batch, record, "forget", self._store, self.settings.write.min_words))
         edits.release_merged(gone, self._store, self._clock())
         self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes])
         return self.get(record.id, scope=scope)
@@ -113,7 +113,7 @@ class MemoryEngine:
     def restore(self, id: str, *, scope: Place) -> Record:
         """Undo ``forget`` or, for good, the mark of being outdated."""
         record = self.inspect.get_editable(id, scope)
-        self._store.commit(sources.build_restoration(record, self._store, self._clock()))
+        self._store.commit(derivedsources.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> PurgeReport:
@@ -126,15 +126,15 @@ class MemoryEngine:
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about somebody or something, to choose what to purge.
         First those that mention it or are stated of it (``certain``), then what a search finds."""
-        from engrams.write.purge import find_candidates
+        from engrams.write.purgeplan import find_candidates
 
         found = [hit.record for hit in self.explain(about, scope=scope).hits]
         return find_candidates(about, Scope.of(scope), self._store, found, self.settings.write.min_words)
 
-    def preview(self, ids: Sequence[str], action: sources.ChangeAction, scope: Place) -> sources.ChangeReport:
+    def preview(self, ids: Sequence[str], action: derivedsources.ChangeAction, scope: Place) -> derivedsources.ChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
         some = [self.inspect.get_editable(each, scope) for each in ids]
-        return sources.preview_change(some, action, self._store, self.settings.write.min_words)
+        return derivedsources.preview_change(some, action, self._store, self.settings.write.min_words)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -238,7 +238,7 @@ class MemoryEngine:
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; returns the number of memories.
         InputError: the place cannot be written."""
-        from engrams.tend.transfer import dump
+        from engrams.tend.importexport import dump
 
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecords, Store, is_skill
-from engrams.read.corrections import mask_corrected
+from engrams.read.correctionmask import mask_corrected
 from engrams.read.filters import to_query_fields
 from engrams.read.request import to_as_of, visible_scopes
 from engrams.settings import Settings
@@ -16,7 +16,7 @@ from engrams.tend.statistics import build_stats, build_status, describe_job
 from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 Place: TypeAlias = ScopeInput
 

@@ -13,7 +13,7 @@ from tests.campaign.ledger import KEY, Expected, text_of
 from tests.campaign.process import ask, command
 from tests.campaign.world import Findings, World, judge, look
 
-from engrams.store.sqlite.rawpages import RawPages, list_cells
+from engrams.store.sqlite.pagedecoder import RawPages, list_cells
 
 PAGE = 4096
 STORE = ("memory.db", "memory.db-wal")

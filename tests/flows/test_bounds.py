@@ -16,9 +16,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.models.embed.cache import CachedEmbedder
+from engrams.models.embed.querycache import CachedEmbedder
 from engrams.models.rerank.listwise import JudgementCase, ListwiseReranker
-from engrams.session.injectedcontext import InjectedFingerprints
+from engrams.session.contextfingerprints import InjectedFingerprints
 from engrams.testing import HashEmbedder, SettableClock
 from engrams.text.cache import registered_caches, text_cache
 from engrams.types import Context, Kind, Scope
@@ -30,22 +30,22 @@ BOUNDS = {
     "logs.audit._HELD": 1_000,
     "models.rerank.listwise._SESSIONS": 1_000,
     "read.profilecache._KEPT": 64,
-    "session.delivery._CONVERSATIONS": 10_000,
-    "session.injectedcontext._EACH": 2_000,
-    "session.injectedcontext._OWNERS": 1_000,
+    "session.contextdelivery._CONVERSATIONS": 10_000,
+    "session.contextfingerprints._EACH": 2_000,
+    "session.contextfingerprints._OWNERS": 1_000,
     "session.prefetch._MOST": 10_000,
-    "session.sessions._MINE": 10_000,
-    "session.delivery._MOST": 10_000,
+    "session.sessionregistry._MINE": 10_000,
+    "session.contextdelivery._MOST": 10_000,
     "session.workingtier._MOST": 1_000,
     "store.index.ownerindex._VIEWS": 8,
     "store.sqlite.termids._LARGEST": 200_000,
     "surfaces.http.auth._MAX_CALLERS": 10_000,
     "surfaces.http.observers._OWNERS": 1_000,
-    "surfaces.proxy.memoryaccess._OWNERS": 10_000,
+    "surfaces.proxy.memorydeadlines._OWNERS": 10_000,
     "surfaces.proxy.request._MOST": 10_000,
-    "tend.usage._MOST": 1_000,
-    "tend.usage._OWNERS": 10_000,
-    "vault.jobs._OWNERS": 10_000,
+    "tend.usagelearning._MOST": 1_000,
+    "tend.usagelearning._OWNERS": 10_000,
+    "vault.outboxjobs._OWNERS": 10_000,
     "vault.skills._MOST": 1_000,
 }
 """Entries that each of them keeps at most, and no test may find more."""
@@ -55,10 +55,10 @@ REMEMBERED = {
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.mentions._speaker_names": 64,
-    "session.injectedcontext._fingerprint_line": 2_048,
+    "session.contextfingerprints._fingerprint_line": 2_048,
     "read.fusion._find_spans": 2_048,
     "read.diversify._cached_words": 512,
-    "store.sqlite.rows._decode_provenance": 1_024,
+    "store.sqlite.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
     "write.changes.cues._find_word": 1 << 14,
     "write.changes.features._read_clause": 1 << 13,
@@ -66,19 +66,19 @@ REMEMBERED = {
     "text.terms._to_term": 1 << 16,
     "write.reconcile._tokens": 16_384,
     "write.reconcile.object_terms": 16_384,
-    "write.slots.canonical_predicate": 4_096,
+    "write.predicateslots.canonical_predicate": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
-NAMES = {"store.sqlite.rawlog._weigh_steps": 8, "types.model._parsed": 4_096, "write.ignoredfiles._compile_rule": 4_096}
+NAMES = {"store.sqlite.walreader._weigh_steps": 8, "types.datamodel._parsed": 4_096, "write.ignoredfiles._compile_rule": 4_096}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_checkout", "write.changes.cues._load_table", "write.changes.model.load_model",
+    "errors._find_checkout", "write.changes.cues._load_table", "write.changes.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
-    "store.sqlite.sql.load_migrations", "store.sqlite.sql.load_queries", "text.terms._script_patterns",
+    "store.sqlite.namedqueries.load_migrations", "store.sqlite.namedqueries.load_queries", "text.terms._script_patterns",
     "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.find._load_grammar",
-    "write.rules.languages.match._compile_forms", "write.secrets._compile_pattern",
+    "write.rules.languages.sentencematcher._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
 
@@ -239,9 +239,9 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
     echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     for number in range(1_200):
         echoes.add_context(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
-    assert len(echoes._owners) == BOUNDS["session.injectedcontext._OWNERS"]
+    assert len(echoes._owners) == BOUNDS["session.contextfingerprints._OWNERS"]
     echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
-    assert len(echoes._owners["user/ann"]) == BOUNDS["session.injectedcontext._EACH"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["session.contextfingerprints._EACH"]
 
 
 @pytest.mark.covers("S3.70")

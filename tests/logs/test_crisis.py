@@ -15,7 +15,7 @@ from engrams.errors import InputError
 from engrams.logs import CrisisRecord
 from engrams.settings import Settings
 from engrams.testing import SettableClock, temp_engine
-from engrams.types.logs import CrisisClassifier, CrisisSeverity, LogWriteOutcome
+from engrams.types.logenums import CrisisClassifier, CrisisSeverity, LogWriteOutcome
 
 
 @pytest.fixture

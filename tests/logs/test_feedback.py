@@ -13,7 +13,7 @@ from engrams.errors import InputError
 from engrams.logs import FeedbackRecord
 from engrams.settings import Settings
 from engrams.testing import SettableClock
-from engrams.types.logs import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
+from engrams.types.logenums import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import pytest
 
-from engrams.models.chat.meter import ModelBudget
-from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.ollama import OllamaChat
 from engrams.models.chat.openai import OpenAIChat
+from engrams.models.chat.retryingchat import AskLimits, ServedChat
+from engrams.models.chat.usagemeter import ModelBudget
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatMessage, ChatRequest, Clock
 from engrams.testing import ScriptedModel, SettableClock

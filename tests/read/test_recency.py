@@ -10,7 +10,7 @@ import pytest
 
 from engrams.ports import CandidatePool, EmbedderCard
 from engrams.read import fusion
-from engrams.read.confidence import ambient_score, decayed_confidence, lifetime_days
+from engrams.read.confidencedecay import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
 from engrams.read.fusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
 from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load

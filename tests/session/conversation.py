@@ -6,7 +6,7 @@ from typing import Any
 
 import engrams
 from engrams import Turn
-from engrams.session.state import Session
+from engrams.session.sessionlifecycle import Session
 from engrams.testing import SettableClock
 from engrams.types import Kind, Record, Status
 

@@ -13,7 +13,7 @@ from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
 from engrams.write import pipeline
 from engrams.write.dependencies import WriteDeps
-from engrams.write.record import JournalResult, journal_turns
+from engrams.write.turnconversion import JournalResult, journal_turns
 
 ALICE = Scope.of(("user", "alice"))
 

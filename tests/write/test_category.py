@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engrams import MemoryEngine
-from engrams.read.profile import fits_profile
+from engrams.read.profileselection import fits_profile
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Kind, Record, Scope, Turn

@@ -10,7 +10,7 @@ from tests.write.conftest import ALICE, Talk
 
 from engrams.types import Turn
 from engrams.write.ignoredfiles import match_ignore_rule, read_rules
-from engrams.write.record import journal_turns
+from engrams.write.turnconversion import journal_turns
 
 
 @pytest.mark.covers("S3.52")

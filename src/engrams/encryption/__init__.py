@@ -17,6 +17,6 @@ from engrams.encryption.database import HomeDatabase as HomeDatabase
 from engrams.encryption.database import close_replaced as close_replaced
 from engrams.encryption.database import identify as identify
 from engrams.encryption.header import HEADER as HEADER
-from engrams.encryption.pages import RESERVED as RESERVED
-from engrams.encryption.pages import decrypt_any as decrypt_any
-from engrams.encryption.pages import is_plain as is_plain
+from engrams.encryption.pagereader import RESERVED as RESERVED
+from engrams.encryption.pagereader import decrypt_any as decrypt_any
+from engrams.encryption.pagereader import is_plain as is_plain

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.encryption import pages
+from engrams.encryption import pagereader
 from engrams.encryption.header import (
     HEADER,
     DataKey,
@@ -25,7 +25,7 @@ from engrams.encryption.header import (
     wrap_keys,
     write_header,
 )
-from engrams.encryption.keys import derive_key, make_source, read_outer_key
+from engrams.encryption.keysources import derive_key, make_source, read_outer_key
 from engrams.errors import EncryptionError, ExtraError, RefusedError, StoreError
 from engrams.settings import EncryptionSettings
 
@@ -198,15 +198,15 @@ def require_own_file(path: Path) -> None:
     Damage is another thing: some page of a damaged file still opens with the right key. Call this before a file is taken for damaged."""
     keys = find_keys(home_of(path))
     if keys is None:
-        if pages.looks_encrypted(path):
+        if pagereader.looks_encrypted(path):
             raise EncryptionError(
                 f"{path} is encrypted, and {HEADER} is missing beside it.", hint=f"Put {HEADER} back from a backup of this home."
             )
         return
-    if pages.is_plain(path):
+    if pagereader.is_plain(path):
         if None not in keys.keys:
             raise EncryptionError(f"{path} is not encrypted, although its home is.", hint="Run `engrams encrypt` to encrypt it.")
-    elif path.stat().st_size and not any(pages.opens_page(path, key) for key in keys.keys if key is not None):
+    elif path.stat().st_size and not any(pagereader.opens_page(path, key) for key in keys.keys if key is not None):
         raise EncryptionError(
             f"No page of {path} opens with the key of this home: it has another key, or is destroyed.",
             hint="Put back the file that belongs here, or restore a backup into a fresh home. Nothing was changed.",

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import apsw
 
-from engrams.encryption import pages, sealing
+from engrams.encryption import fileencryption, pagereader
 from engrams.encryption.access import HomeKeys, find_keys, fits, hold_home, open_with, require_driver
 from engrams.encryption.header import HEADER, KEY_BYTES, DataKey, HomeHeader, read_header, sync_folder, unwrap_keys, wrap_keys, write_header
-from engrams.encryption.keys import drop_source, make_source, read_outer_key
+from engrams.encryption.keysources import drop_source, make_source, read_outer_key
 from engrams.errors import ConflictError, EncryptionError, StoreError
 from engrams.settings import EncryptionSettings
 from engrams.text.normalize import fold
@@ -207,9 +207,9 @@ def _recode(one: HomeFile, keys: HomeKeys) -> None:
         for end in _LOGS:
             path.with_name(path.name + end).unlink(missing_ok=True)
     elif one.kind == "log":
-        sealing.rewrite_lines(path, fresh, keys.keys, keys.now)
+        fileencryption.rewrite_lines(path, fresh, keys.keys, keys.now)
     else:
-        sealing.rewrite_file(path, fresh, keys.keys, keys.now)
+        fileencryption.rewrite_file(path, fresh, keys.keys, keys.now)
     fresh.replace(target)
     sync_folder(path.parent)
 
@@ -217,11 +217,11 @@ def _recode(one: HomeFile, keys: HomeKeys) -> None:
 def _classify(path: Path, kind: str, keys: HomeKeys | None) -> HomeFile:
     """Find out which key a file has."""
     if kind == "database":
-        plain = pages.is_plain(path)
+        plain = pagereader.is_plain(path)
     elif kind == "log":
         plain = path.read_bytes()[:1] in (b"{", b"")
     else:
-        plain = not sealing.is_sealed(path)
+        plain = not fileencryption.is_sealed(path)
     if plain or keys is None:
         return HomeFile(path, kind, "plain" if plain else "encrypted")
     return HomeFile(path, kind, "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former")
@@ -229,12 +229,12 @@ def _classify(path: Path, kind: str, keys: HomeKeys | None) -> HomeFile:
 
 def _has_key(path: Path, kind: str, key: bytes) -> bool:
     if kind == "database":
-        return pages.opens_page(path, key)
+        return pagereader.opens_page(path, key)
     try:
         if kind == "log":
             with path.open("rb") as file:
-                return bool(sealing.unlock_line(file.readline().rstrip(b"\n"), (key,)))
-        next(sealing.iter_frames(path, (key,)), b"")
+                return bool(fileencryption.unlock_line(file.readline().rstrip(b"\n"), (key,)))
+        next(fileencryption.iter_frames(path, (key,)), b"")
     except EncryptionError:
         return False
     return True
@@ -243,9 +243,9 @@ def _has_key(path: Path, kind: str, key: bytes) -> bool:
 def _kind_of(path: Path) -> str:
     if (path.name.endswith((*_LOGS, _FRESH)) and ".corrupt-" not in path.name) or not path.stat().st_size:
         return ""
-    if ".corrupt-" in path.name or sealing.is_sealed(path):
+    if ".corrupt-" in path.name or fileencryption.is_sealed(path):
         return "file"
-    if pages.is_plain(path) or pages.looks_encrypted(path):
+    if pagereader.is_plain(path) or pagereader.looks_encrypted(path):
         return "database"
     with path.open("rb") as file:
         return "file" if file.read(2) == _BACKUP else ""

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from engrams.errors import EngramsError, InputError
-from engrams.formats import chatgpt, claude, csvtable, exchange, locomo, markdown, mcp, mem0, messages, plaintext
+from engrams.formats import chatgpt, claude, csvtable, exchange, jsonmessages, locomo, markdownexport, mcpgraph, mem0, plaintext
 from engrams.formats.decode import STDIN as STDIN
 from engrams.formats.decode import Origin, TextFeed, iter_bytes, open_text
 from engrams.formats.detect import FORMATS as FORMATS
 from engrams.formats.detect import Format as Format
 from engrams.formats.detect import recognise_format
-from engrams.formats.files import ImportPart as ImportPart
-from engrams.formats.files import open_parts as open_parts
+from engrams.formats.importfiles import ImportPart as ImportPart
+from engrams.formats.importfiles import open_parts as open_parts
 from engrams.formats.jsonstream import read_elements
 from engrams.formats.parsed import ExportedEdge as ExportedEdge
 from engrams.formats.parsed import ImportItem as ImportItem
@@ -33,15 +33,15 @@ _ReadFunction: TypeAlias = Callable[[TextFeed], Iterator[ImportItem | Unreadable
 
 _READERS: dict[str, _ReadFunction] = {
     "engrams": lambda feed: exchange.read(feed.lines()),
-    "turns": lambda feed: messages.read_lines(feed.lines()),
-    "json": lambda feed: messages.read_values(read_elements(feed.pieces(), "memories")),
+    "turns": lambda feed: jsonmessages.read_lines(feed.lines()),
+    "json": lambda feed: jsonmessages.read_values(read_elements(feed.pieces(), "memories")),
     "lines": lambda feed: plaintext.read(feed.lines()),
     "chatgpt": lambda feed: chatgpt.read(read_elements(feed.pieces())),
     "claude": lambda feed: claude.read(read_elements(feed.pieces())),
     "csv": lambda feed: csvtable.read(feed.lines()),
     "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
     "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
-    "mcp": lambda feed: mcp.read_lines(feed.lines()) if _is_by_line(feed.head) else mcp.read(read_elements(feed.pieces())),
+    "mcp": lambda feed: mcpgraph.read_lines(feed.lines()) if _is_by_line(feed.head) else mcpgraph.read(read_elements(feed.pieces())),
 }
 
 _ITEM_PATTERNS: dict[str, bytes] = {
@@ -106,7 +106,7 @@ def write(
     try:
         match format:
             case "markdown":
-                return markdown.write(target, items)
+                return markdownexport.write(target, items)
             case "jsonl":
                 return _write_lines(target, items, header)
             case _:

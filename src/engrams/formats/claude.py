@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engrams.formats.fields import clean_label, derive_id, first_filled, parse_moment, scope_label
+from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, parse_moment, scope_label
 from engrams.formats.parsed import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Role, Turn
 

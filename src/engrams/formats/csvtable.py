@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 
-from engrams.formats.messages import TEXT_FIELDS, read_value
+from engrams.formats.jsonmessages import TEXT_FIELDS, read_value
 from engrams.formats.parsed import ParsedTurn, UnreadablePiece
 from engrams.types import Kind
 

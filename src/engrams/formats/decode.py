@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
 from engrams.errors import InputError
-from engrams.formats.binary import is_binary, refuse_binary
+from engrams.formats.binarydetection import is_binary, refuse_binary
 from engrams.formats.parsed import UnreadablePiece
 
 Origin: TypeAlias = Path | str | IO[Any]

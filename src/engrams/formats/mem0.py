@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from engrams.formats.fields import clean_label, derive_id, first_filled, message_text, parse_moment
+from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment
 from engrams.formats.parsed import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from engrams.formats.fields import derive_id, first_filled, parse_moment, role_and_speaker
+from engrams.formats.fieldparsers import derive_id, first_filled, parse_moment, role_and_speaker
+from engrams.formats.jsonmessages import ID_FIELDS
+from engrams.formats.jsonmessages import read_value as read_value
 from engrams.formats.jsonstream import MalformedError, parse
-from engrams.formats.messages import ID_FIELDS
-from engrams.formats.messages import read_value as read_value
 from engrams.formats.parsed import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 

@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from engrams import encryption
-from engrams.encryption import sealing
+from engrams.encryption import fileencryption
 from engrams.errors import EncryptionError
 from engrams.logs.store import make_private
 from engrams.ports import Clock
@@ -111,7 +111,7 @@ class AuditLog:
         assert self._folder is not None
         make_private(self._folder)
         with encryption.share_home(self._folder / f"{today}.jsonl"):
-            os.write(self._open_day(today), sealing.seal_line(self._folder.parent, line) + b"\n")
+            os.write(self._open_day(today), fileencryption.seal_line(self._folder.parent, line) + b"\n")
 
     def _open_day(self, today: date) -> int:
         day = today.isoformat()
@@ -136,7 +136,7 @@ class AuditLog:
         for name in reversed(self.days()):
             if day is None or name == day.isoformat():
                 home = self._folder.parent
-                lines = (sealing.open_line(home, line) for line in _read_lines_backwards(self._folder / f"{name}.jsonl"))
+                lines = (fileencryption.open_line(home, line) for line in _read_lines_backwards(self._folder / f"{name}.jsonl"))
                 yield from (entry for line in lines if (entry := _parse_line(line)) is not None)
 
 

@@ -23,7 +23,7 @@ from engrams.clock import micros, utc
 from engrams.errors import EncryptionError, InputError, StoreError
 from engrams.ports import Clock
 from engrams.settings import Settings
-from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
+from engrams.types.logenums import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from engrams.ports.search import CandidatePool, CandidateQuery
+from engrams.ports.candidatesearch import CandidatePool, CandidateQuery
 from engrams.types import Json, Record
 
 

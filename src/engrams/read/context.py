@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
-from engrams.read.budget import take_fitting
-from engrams.read.neighbours import drop_shown, with_neighbours
+from engrams.read.adjacentturns import drop_shown, with_neighbours
 from engrams.read.pipeline import cut_query, search
-from engrams.read.profile import select_profile
+from engrams.read.profileselection import select_profile
 from engrams.read.render import (
     conversation_frame,
     profile_frame,
@@ -21,6 +20,7 @@ from engrams.read.render import (
     triple_lines,
 )
 from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.tokenbudget import take_fitting
 from engrams.read.triggerrules import find_latest
 from engrams.text.terms import terms
 from engrams.types import Context, Hit, Record, SearchResult

@@ -16,7 +16,7 @@ _MAX_CACHED = 5_000
 """Characters of the longest text whose words are cached."""
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:

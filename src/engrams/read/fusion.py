@@ -20,7 +20,7 @@ from engrams.text.when import TimeSpan, find_times
 from engrams.types import Hit, Layer, Record
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Flags, Floats, Integers
+    from engrams.ports.candidatesearch import Flags, Floats, Integers
 
 _LONG_WORDS = 20.0
 """Words at which the length feature is capped: long answers must not win by length."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.ports import CandidatePool
-from engrams.read.corrections import mask_corrected, matches_only_masked
+from engrams.read.correctionmask import mask_corrected, matches_only_masked
 from engrams.read.diversify import find_repeats, select_mmr
 from engrams.read.fusion import (
     ScoredPool,
@@ -27,17 +27,17 @@ from engrams.read.fusion import (
     top_indices,
 )
 from engrams.read.linkexpansion import NodeEdges, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
-from engrams.read.nearness import is_near, measure_nearness
-from engrams.read.query import PreparedQuery, prepare_query
+from engrams.read.querypreparation import PreparedQuery, prepare_query
 from engrams.read.render import cut_excerpt
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
 from engrams.read.retrieve import find_candidates, skill_notes, with_skills
+from engrams.read.similarityfloor import is_near, measure_nearness
 from engrams.read.triggerrules import drop_surplus, find_stale, find_triggered, out_of_season, put_rules_first
 from engrams.types import RUNNING, UNSEARCHED, Hit, Record, SearchResult, Trace, TraceRow
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Flags, Floats, Integers
+    from engrams.ports.candidatesearch import Flags, Floats, Integers
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from engrams.settings import GraphSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 Moment: TypeAlias = datetime | AsOf | str | None
 FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"

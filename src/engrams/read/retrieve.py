@@ -16,7 +16,7 @@ from engrams.settings import FloorSettings
 from engrams.types import EdgeType, Hit, Record, Tier, Topic
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats, Integers
+    from engrams.ports.candidatesearch import Floats, Integers
 
 _LONG = Condition("tier", "eq", Tier.LONGTERM.value)
 _RECENT = Condition("tier", "ne", Tier.LONGTERM.value)

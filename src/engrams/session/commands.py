@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import MemoryApi, is_skill
-from engrams.session.intents import MemoryCommand, parse_command, parse_decision, parse_number
+from engrams.session.commandparser import MemoryCommand, parse_command, parse_decision, parse_number
 from engrams.types import Kind, Record, Scope, ScopeInput, Status
 
 SHOWN = 10

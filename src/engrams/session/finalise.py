@@ -33,18 +33,18 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.session.arc import SessionArc, build_arc, find_substantive, select_turns
-from engrams.session.state import is_lapsed
-from engrams.session.unsaved import change_noted, find_noted
+from engrams.session.offrecordmessages import change_noted, find_noted
+from engrams.session.sessionlifecycle import is_lapsed
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
 from engrams.write import llm, pipeline
+from engrams.write.candidatepromotion import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
 from engrams.write.changeset import stable_id
-from engrams.write.policy import PolicyDecision
-from engrams.write.promote import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
+from engrams.write.storagepolicy import PolicyDecision
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 _log = logging.getLogger(__name__)
 _PAGE = 500

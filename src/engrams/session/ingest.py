@@ -10,19 +10,19 @@ from typing import Any
 
 from engrams.errors import RefusedError
 from engrams.ports import EMBED, EXTRACT, Clock, Embedder, Job, JobLease, JobSpec, NewRecord, SessionRow, Store, WriteBatch
-from engrams.session.injectedcontext import InjectedFingerprints
+from engrams.session.contextfingerprints import InjectedFingerprints
+from engrams.session.offrecordmessages import UnsavedMessages
 from engrams.session.privacy import IncognitoSessions
-from engrams.session.unsaved import UnsavedMessages
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierResult, WorkingTier
 from engrams.settings import Settings
 from engrams.text.questions import is_asking
 from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
 from engrams.write.dependencies import WriteDeps
-from engrams.write.due import GATHERS, NEVER
 from engrams.write.editcascade import restate_object
+from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
-from engrams.write.record import JournalResult, clean_secrets, journal_turns
+from engrams.write.turnconversion import JournalResult, clean_secrets, journal_turns
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")

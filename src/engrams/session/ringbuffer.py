@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from engrams.types import Hit, Record
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 
 Source: TypeAlias = Literal["user", "agent", "promoted_l1", "promoted_l2"]

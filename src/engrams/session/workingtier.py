@@ -37,7 +37,7 @@ from engrams.write.manualedits import evict_turn
 from engrams.write.reconcile import has_distinct_detail
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 _MOST = 1000
 """Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""

@@ -25,7 +25,7 @@ from engrams.ports import (
 )
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
-from engrams.write.purge import build_rewrites, list_texts, plan_purge
+from engrams.write.purgeplan import build_rewrites, list_texts, plan_purge
 
 _LEASE = timedelta(seconds=30)
 """Time after which another worker goes on with a purge whose process died."""

@@ -29,7 +29,7 @@ from engrams.settings import Settings
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 ITEMS = (Kind.TURN, Kind.NOTE)
 """Kinds of the recent tier; extracted statements are not moved."""

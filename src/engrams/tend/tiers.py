@@ -26,7 +26,7 @@ from engrams.ports import (
 from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import Settings
 from engrams.tend.judge import condense_item, judge_importance
-from engrams.tend.limits import CapEnforcer
+from engrams.tend.memorylimits import CapEnforcer
 from engrams.tend.sweep import TierMover
 from engrams.types import Kind, Scope, ScopeInput, Tier
 from engrams.write.manualedits import evict_turn

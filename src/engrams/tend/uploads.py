@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.clock import new_id
-from engrams.encryption import sealing
+from engrams.encryption import fileencryption
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
+from engrams.tend.importexport import LoadReport, Progress
 from engrams.tend.jobworker import WorkerPool
-from engrams.tend.transfer import LoadReport, Progress
 from engrams.types import ImportPlan, Scope
 
 LoadFunction: TypeAlias = Callable[[Path, Scope, ImportPlan, Progress], LoadReport]
@@ -84,23 +84,23 @@ class FileUploads:
         """Return the bytes received, also of an imported file."""
         place = self._find_folder(owner, id)
         upload = _read_upload(place)
-        return upload.length if upload.state != "receiving" else sealing.measure(place / "file")
+        return upload.length if upload.state != "receiving" else fileencryption.measure(place / "file")
 
     def append(self, owner: Scope, id: str, offset: int, chunk: bytes) -> int:
         """Append a piece; returns the bytes received. ConflictError: wrong ``offset``."""
         place = self._find_folder(owner, id)
         if _read_upload(place).state != "receiving":
             raise ConflictError("This file is complete.", hint="Send another one as a new import.")
-        size = sealing.measure(place / "file")
+        size = fileencryption.measure(place / "file")
         if size != offset:
             raise ConflictError(f"The file has {size} bytes, not {offset}.", hint="Continue at that offset.")
-        sealing.append_frame(self._folder.parent, place / "file", chunk)
+        fileencryption.append_frame(self._folder.parent, place / "file", chunk)
         return size + len(chunk)
 
     def finish(self, owner: Scope, id: str) -> FileUpload:
         """Complete the upload and import it. InputError: its length differs."""
         place = self._find_folder(owner, id)
-        upload, size = _read_upload(place), sealing.measure(place / "file")
+        upload, size = _read_upload(place), fileencryption.measure(place / "file")
         if upload.state != "receiving":
             return upload
         if upload.length >= 0 and size != upload.length:
@@ -145,7 +145,7 @@ class FileUploads:
         if upload.report is None:
             try:
                 plan = ImportPlan(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id)
-                with sealing.open_plain(self._folder.parent, place / "file") as file:
+                with fileencryption.open_plain(self._folder.parent, place / "file") as file:
                     report = asdict(self._load(file, scope, plan, progress))
             except ClosedError:
                 raise
@@ -179,7 +179,7 @@ class FileUploads:
 
 
 def _read_upload(place: Path) -> FileUpload:
-    return FileUpload(**json.loads(sealing.read_file(place.parents[2], place / "about.json")))
+    return FileUpload(**json.loads(fileencryption.read_file(place.parents[2], place / "about.json")))
 
 
 def _is_over(upload: FileUpload, place: Path) -> bool:
@@ -188,4 +188,4 @@ def _is_over(upload: FileUpload, place: Path) -> bool:
 
 
 def _write_upload(place: Path, upload: FileUpload) -> None:
-    sealing.write_file(place.parents[2], place / "about.json", json.dumps(asdict(upload), ensure_ascii=False).encode())
+    fileencryption.write_file(place.parents[2], place / "about.json", json.dumps(asdict(upload), ensure_ascii=False).encode())

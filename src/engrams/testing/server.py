@@ -14,7 +14,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, Self
 
-from engrams.testing import replies
+from engrams.testing import wireformats
 from engrams.testing.modelscript import (
     Answering,
     Answers,
@@ -157,14 +157,14 @@ class ScriptedModel:
         }
         return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
 
-    def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> replies.ReplyEnvelope:
+    def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> wireformats.ReplyEnvelope:
         """Return the next reply, with a content fault applied."""
         reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
             reply = _spoil_reply(reply, fault, request)
         with self._arrived:
             self._reply_count += 1
-            return replies.ReplyEnvelope(request, reply, self._reply_count)
+            return wireformats.ReplyEnvelope(request, reply, self._reply_count)
 
 
 def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ScriptedRequest) -> ScriptedReply:
@@ -172,7 +172,8 @@ def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ScriptedRe
     if fault.kind == "empty":
         return ScriptedReply(usage=reply.usage)
     tools = tuple(
-        ScriptedToolCall(tool.name, spoil_text(replies.arguments_text(tool.arguments), fault.kind, request.schema)) for tool in reply.tools
+        ScriptedToolCall(tool.name, spoil_text(wireformats.arguments_text(tool.arguments), fault.kind, request.schema))
+        for tool in reply.tools
     )
     return replace(reply, text=spoil_text(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
 
@@ -258,7 +259,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         if route in ("models", "tags") and self.command == "GET":
             self._send_models(request, path.rsplit("/", 1)[-1])
         elif route == "other" or self.command != "POST":
-            self._send_json(404, replies.error_body(request, f"There is nothing at {path}.", 404))
+            self._send_json(404, wireformats.error_body(request, f"There is nothing at {path}.", 404))
         else:
             try:
                 self._send_answer(request, model.take_fault(request))
@@ -266,37 +267,37 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self.close_connection = True
             except Exception as problem:  # noqa: BLE001  a scripted answer may be any code
                 model.problems.append(problem)
-                self._send_json(500, replies.error_body(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
+                self._send_json(500, wireformats.error_body(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
 
     def _send_models(self, request: ScriptedRequest, last: str) -> None:
         names = self.server.model.models
-        listing = replies.models_body(names, request.route)
+        listing = wireformats.models_body(names, request.route)
         if last in ("models", "tags"):
             self._send_json(200, listing)
         elif last in names:
             self._send_json(200, listing["data"][names.index(last)])
         else:
-            self._send_json(404, replies.error_body(request, f"There is no model {last}.", 404))
+            self._send_json(404, wireformats.error_body(request, f"There is no model {last}.", 404))
 
     def _send_answer(self, request: ScriptedRequest, fault: ScriptedFault | None) -> None:
         model = self.server.model
         refusal = model.find_refusal(request)
         if refusal:
-            self._send_json(400, replies.error_body(request, refusal, 400))
+            self._send_json(400, wireformats.error_body(request, refusal, 400))
             return
         if fault is not None and not fault.in_content and self._send_fault(request, fault):
             return
         if request.route in _REPLY_ROUTES:
             speech = model.next_reply(request, fault)
             if request.stream:
-                self._send_stream(request, list(replies.to_stream(speech)), fault)
+                self._send_stream(request, list(wireformats.to_stream(speech)), fault)
                 return
-            body = replies.to_body(speech)
+            body = wireformats.to_body(speech)
         else:
             body = (
-                replies.rerank_body(request, model.score)
+                wireformats.rerank_body(request, model.score)
                 if request.route == "rerank"
-                else replies.embeddings_body(request, model.dimension)
+                else wireformats.embeddings_body(request, model.dimension)
             )
             body = _spoil_rows(body, fault)
         self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
@@ -307,7 +308,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         message = f"Scripted failure while answering {request.prompt[:200]!r}."
         if fault.status:
             headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
-            self._send_json(fault.status, replies.error_body(request, message, fault.status), headers)
+            self._send_json(fault.status, wireformats.error_body(request, message, fault.status), headers)
             return True
         match fault.kind:
             case "html":
@@ -321,7 +322,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 self.connection.close()
             case "error" if not request.stream:
-                self._send_json(200, replies.error_body(request, message, 500))
+                self._send_json(200, wireformats.error_body(request, message, 500))
             case _:
                 return False
         return True
@@ -348,7 +349,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
             if place == len(pieces) // 2 and name == "error":
-                self._send_chunk(replies.stream_error(request, "Scripted failure in the middle."))
+                self._send_chunk(wireformats.stream_error(request, "Scripted failure in the middle."))
                 break
             if fault is not None and name == "slow":
                 self.server.closing.wait(fault.seconds)

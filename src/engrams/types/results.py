@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from engrams.types.model import Json, Kind, Record, Scope, Status
+from engrams.types.datamodel import Json, Kind, Record, Scope, Status
 
 
 @dataclass(frozen=True, slots=True)

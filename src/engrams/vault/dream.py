@@ -14,10 +14,10 @@ from engrams.clock import parse_time
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import Chat, ChatMessage, ChatRequest, JobSpec, RecordQuery, ScopeReach
 from engrams.types import Kind, Record, Scope, Status, content_hash
-from engrams.vault import memoryfile
+from engrams.vault import memorymd
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.disk import FileWrite, hash_bytes
-from engrams.vault.memoryfile import MemoryItem
+from engrams.vault.memorymd import MemoryItem
 from engrams.vault.noteindex import estimate_tokens
 from engrams.vault.path import daily_path, diary_path, memory_path
 
@@ -103,11 +103,11 @@ class DreamRunner:
         memory = data.decode("utf-8", "replace")
         if self._chat is not None:
             return self._ask_model(self._chat, owner, memory, notes, (today, hash_bytes(data), source))
-        known, new = memoryfile.parse(memory), memoryfile.parse(notes, fresh=True)
-        tidied = memoryfile.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
+        known, new = memorymd.parse(memory), memorymd.parse(notes, fresh=True)
+        tidied = memorymd.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
         diary = _render_diary(tidied)
         return DreamPlan(
-            owner.key, str(today), memoryfile.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped
+            owner.key, str(today), memorymd.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped
         )
 
     def hold_plan(self, plan: DreamPlan) -> None:
@@ -204,17 +204,17 @@ class DreamRunner:
         diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
         if not found:
             return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
-        held = memoryfile.parse(memory)
+        held = memorymd.parse(memory)
         # The model may not drop a correction.
         found += [
             item for item in held if item.is_correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)
         ]
-        kept = memoryfile.tidy(found, (), (), {}, most).items
+        kept = memorymd.tidy(found, (), (), {}, most).items
         before = {content_hash(item.text): item.text for item in held}
         after = {content_hash(item.text): item.text for item in kept}
         added = tuple(text for name, text in after.items() if name not in before)
         dropped = tuple((text, "by the model") for name, text in before.items() if name not in after)
-        return DreamPlan(owner.key, str(marks[0]), memoryfile.render(kept), diary, marks[1], marks[2], added, dropped)
+        return DreamPlan(owner.key, str(marks[0]), memorymd.render(kept), diary, marks[1], marks[2], added, dropped)
 
     def _find_gone(self, owner: Scope, known: Sequence[MemoryItem]) -> set[str]:
         """Hash the texts that memory no longer holds."""
@@ -241,11 +241,11 @@ class DreamRunner:
 
 def _topic_of(record: Record) -> str:
     if record.kind is Kind.CORRECTION:
-        return memoryfile.CORRECTIONS
+        return memorymd.CORRECTIONS
     return (record.category or (record.tags[0] if record.tags else "")).replace("_", " ").strip().capitalize()
 
 
-def _render_diary(tidied: memoryfile.TidyResult) -> str:
+def _render_diary(tidied: memorymd.TidyResult) -> str:
     lines = [f"Brought in {len(tidied.added)}, dropped {len(tidied.dropped)}, {len(tidied.items)} items now."]
     lines += [f"- in: {text}" for text in tidied.added[:_LISTED]]
     lines += [f"- out ({why}): {text}" for text, why in tidied.dropped[:_LISTED]]

@@ -10,7 +10,7 @@ from engrams.text.redact import LEAST, REMOVED
 from engrams.types import Scope, Status
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.disk import FileWrite
-from engrams.vault.jobs import DailyJobs, VaultOutbox
+from engrams.vault.outboxjobs import DailyJobs, VaultOutbox
 from engrams.vault.path import CONFLICTS, make_slug
 
 _PAGE = 1000

@@ -9,10 +9,10 @@ from typing import Any
 from engrams.errors import EngramsError, InputError
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import Edge, EdgeType, Record, Scope, Status
-from engrams.vault import parse, recordfile, threeway
-from engrams.vault.changes import BY_HAND, ChangeCause, FileEdit, FoundFile
+from engrams.vault import fileparser, recordfile, threeway
 from engrams.vault.dependencies import SyncReport, VaultDeps, change_note, decode_text, group_by_owner, now_ns
 from engrams.vault.disk import FileStat, hash_bytes
+from engrams.vault.filechanges import BY_HAND, ChangeCause, FileEdit, FoundFile
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.path import DELETED, ENTRIES, FOLDERS, FilePlace, find_scope, is_away, parse_place, path_key, scope_folder
 from engrams.vault.recordfile import VaultEntry, resolve_links
@@ -198,7 +198,7 @@ class VaultFileReader:
                     self._apply_step(owner, [item], cause)
 
     def _make_edits(self, owner: Scope, items: Sequence[FoundFile], cause: ChangeCause) -> list[FileEdit]:
-        ids = [item.row.id if item.row else parse.name_file(item) for item in items]
+        ids = [item.row.id if item.row else fileparser.name_file(item) for item in items]
         known = {record.id: record for record in self._parts.store.get(owner, ids)}
         edits = []
         for item, name in zip(items, ids, strict=True):
@@ -256,7 +256,7 @@ class VaultFileReader:
         version = row.version if row is not None else int(item.entry.fields.get("version", ours.version))
         history = self._parts.store.history(ours.scope.owner, ours.id) if version < ours.version else ()
         base = (threeway.record_at_version(ours, history, version) if version < ours.version else ours) or ours
-        theirs = parse.parse_edit(item, base, self._known_scopes(), self._parts.clock())
+        theirs = fileparser.parse_edit(item, base, self._known_scopes(), self._parts.clock())
         merged = threeway.merge(base, ours, theirs)
         values: dict[str, Any] = dict(merged.fields)
         values, vectors = self._parts.rules.prepare(ours, values) if values else (values, ())
@@ -285,7 +285,7 @@ class VaultFileReader:
 
     def _make_addition(self, item: FoundFile, owner: Scope) -> FileEdit:
         given, own = item.entry.fields, bool(item.entry.id)
-        record = parse.parse_new(item, self._find_scope(item), self._parts.clock())
+        record = fileparser.parse_new(item, self._find_scope(item), self._parts.clock())
         parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}
         values, vectors = self._parts.rules.prepare(record, dict(parts))
         exact = own and {"kind", "scope", "recorded_at"} <= given.keys() and parts == values

@@ -19,8 +19,8 @@ from engrams.ports import PurgeOrder
 from engrams.text.redact import REMOVED, redact
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.noteindex import split_pieces
+from engrams.vault.purgedwords import WordSearch
 from engrams.vault.recordfile import parse_entry
-from engrams.vault.wordsearch import WordSearch
 
 _WORK = ".engrams/rewrite"
 _EXPORT = ("fast-export", "--all", "--reencode=no", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--show-original-ids")

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engrams.encryption import sealing
+from engrams.encryption import fileencryption
 from engrams.errors import EngramsError
 from engrams.ports import LiveWords, PurgeOrder, PurgePlace
 from engrams.vault.backup import BackupPlaces, is_backup, is_sealed, restore
 from engrams.vault.historyrewrite import GitTraces
+from engrams.vault.purgedwords import WordSearch, list_files
 from engrams.vault.vault import Vault
-from engrams.vault.wordsearch import WordSearch, list_files
 
 DATABASE, STATE, FILES, GIT, COPIES, BACKUPS, UPLOADS, LOGS, OTHERS, REMOTE = (
     "database file", "vault state", "vault files", "git history", "copies", "backups", "uploads", "logs", "other files", "git remote",
@@ -110,7 +110,7 @@ class HomeFiles:
                 return search.find_in_file(path, home)
             if is_sealed(path):
                 return None
-            with tempfile.TemporaryDirectory(prefix="engrams-look-", dir=home) as folder, sealing.open_plain(home, path) as plain:
+            with tempfile.TemporaryDirectory(prefix="engrams-look-", dir=home) as folder, fileencryption.open_plain(home, path) as plain:
                 below = Path(folder)
                 restore(plain, BackupPlaces(below / "memory.db", below / "vault", below / "vault.db"))
                 found = {needle for file in list_files(below) for needle in search.find_in_file(file, below)}
@@ -122,7 +122,7 @@ class HomeFiles:
         """Clean one file; True where it held words."""
         if place == BACKUPS:
             found = self._find_in(path, place, search)
-            if not found or sealing.is_sealed(path):
+            if not found or fileencryption.is_sealed(path):
                 return False
             self._deps.purge_backup(path, order)
             return True
@@ -165,7 +165,7 @@ class HomeFiles:
             return GIT if path.is_relative_to(places.vault / ".git") else FILES
         if parts[:1] in (("uploads",), ("ledgers",), ("logs",)):
             return UPLOADS if parts[0] == "uploads" else LOGS
-        return BACKUPS if is_backup(path) or sealing.is_sealed(path) else OTHERS
+        return BACKUPS if is_backup(path) or fileencryption.is_sealed(path) else OTHERS
 
     def _show(self, path: Path) -> str:
         home = self._deps.home

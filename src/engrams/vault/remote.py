@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ExtraError, StoreError
-from engrams.vault import sync
+from engrams.vault import remotemerge
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.disk import FileWrite
 from engrams.vault.git import GitHistory, diff_trees
@@ -72,7 +72,7 @@ def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any
         base = repo[bases[0]].tree if bases else None
         came = [version for version in diff_trees(repo, base, repo[other].tree) if not version.path.startswith(".git")]
         mine = {version.path: version for version in diff_trees(repo, base, repo[ours].tree)}
-    joined = sync.merge_sides(parts, came, list(mine.values()))
+    joined = remotemerge.merge_sides(parts, came, list(mine.values()))
     notes: dict[str, Any] = {}
     for path, data in joined.files.items():
         known = mine[path].after if path in mine else next((version.before for version in came if version.path == path), None)

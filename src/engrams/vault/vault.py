@@ -14,18 +14,18 @@ from engrams.ports import Chat, Job, JobSpec, NoteFlush, PurgeOrder, PurgeReport
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
-from engrams.vault.changes import ChangeCause
+from engrams.vault.commitrevert import RevertResult, revert
 from engrams.vault.dependencies import MARK, SyncReport, VaultDeps, group_by_owner
 from engrams.vault.disk import make_private
 from engrams.vault.erase import VaultEraser
+from engrams.vault.filechanges import ChangeCause
 from engrams.vault.filereader import VaultFileReader
 from engrams.vault.git import IGNORE, GitHistory
 from engrams.vault.historyrewrite import rewrite_history
-from engrams.vault.jobs import BATCH, COMPLETE, DailyJobs, VaultOutbox
 from engrams.vault.memorytool import MemoryTool
+from engrams.vault.outboxjobs import BATCH, COMPLETE, DailyJobs, VaultOutbox
 from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
 from engrams.vault.remote import RemoteExchange
-from engrams.vault.revert import RevertResult, revert
 from engrams.vault.storewrapper import TOPIC
 from engrams.vault.watch import VaultWatcher
 

@@ -12,9 +12,9 @@ from engrams import clock
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidate import Candidate
-from engrams.write.policy import PolicyDecision
+from engrams.write.predicateslots import canonical_predicate
 from engrams.write.reconcile import Reconciliation
-from engrams.write.slots import canonical_predicate
+from engrams.write.storagepolicy import PolicyDecision
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME = 10

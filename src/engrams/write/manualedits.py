@@ -177,7 +177,7 @@ def _find_held(record: Record, records: RecordStore) -> tuple[Record, ...]:
     """Find held candidates that say the same, lest they return."""
     if record.kind not in _STATEMENTS:
         return ()
-    from engrams.write.promote import find_matching  # nothing else here needs the policy's patterns
+    from engrams.write.candidatepromotion import find_matching  # nothing else here needs the policy's patterns
 
     owner = record.scope.owner
     waiting = records.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), _STATEMENTS, (Status.CANDIDATE,), limit=1000)).records

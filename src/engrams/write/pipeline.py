@@ -14,14 +14,16 @@ from engrams.settings import WriteSettings
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
-from engrams.write import llm, policy
+from engrams.write import llm, storagepolicy
 from engrams.write.candidate import Candidate, canonical_subject
 from engrams.write.changeset import ChangeSet, derived_id
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.dependencies import WriteDeps as WriteDeps
 from engrams.write.echoremoval import remove_echoes
 from engrams.write.llm.reconcile import NO_COST
-from engrams.write.neighbours import (
+from engrams.write.predicateslots import canonical_predicate, find_synonyms, has_synonyms
+from engrams.write.reconcile import Reconciliation, find_exact, object_terms, reconcile
+from engrams.write.relatedstatements import (
     NEAR,
     OPEN,
     find_context,
@@ -36,16 +38,14 @@ from engrams.write.neighbours import (
     find_statements,
     known_speakers,
 )
-from engrams.write.neighbours import STATEMENTS as STATEMENTS
-from engrams.write.reconcile import Reconciliation, find_exact, object_terms, reconcile
-from engrams.write.record import embed_records
+from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
-from engrams.write.slots import canonical_predicate, find_synonyms, has_synonyms
+from engrams.write.turnconversion import embed_records
 
 _MOST_KNOWN = 60
-_NOT_RECONCILED = policy.PolicyDecision("commit_at_session_end", "not reconciled")
+_NOT_RECONCILED = storagepolicy.PolicyDecision("commit_at_session_end", "not reconciled")
 
-DecidedCandidate: TypeAlias = "tuple[Candidate, policy.PolicyDecision]"
+DecidedCandidate: TypeAlias = "tuple[Candidate, storagepolicy.PolicyDecision]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def _apply_policy(
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
     verdicts = [
-        policy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates
+        storagepolicy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates
     ]
     cost = ModelCost()
     if settings.policy == "llm" and deps.chat is not None:
@@ -224,7 +224,7 @@ def _apply_policy(
         for at, decision in zip(asked, judged, strict=True):
             verdicts[at] = decision
     if settings.policy == "rules" and record.kind is not Kind.NOTE:
-        verdicts = [policy.clamp_decision(candidate, decision) for candidate, decision in zip(candidates, verdicts, strict=True)]
+        verdicts = [storagepolicy.clamp_decision(candidate, decision) for candidate, decision in zip(candidates, verdicts, strict=True)]
     pairs = list(zip(candidates, verdicts, strict=True))
     decisions.extend(
         StageDecision("policy", decision.action, decision.reason, candidate.text[:200], record.id) for candidate, decision in pairs

@@ -13,7 +13,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.types import Record, Status, content_hash
 from engrams.write.candidate import Candidate
-from engrams.write.slots import SINGLE, canonical_predicate, closed_slots, is_single
+from engrams.write.predicateslots import SINGLE, canonical_predicate, closed_slots, is_single
 from engrams.write.wordlist import word_set
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]

@@ -9,7 +9,7 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.meter import CallUsage, InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.chat.usagemeter import CallUsage, InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
 from engrams.testing import ScriptedReply, SettableClock
 
 NOON = "2026-11-21T12:00:00"

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pytest
 
 from engrams.errors import SettingsError
-from engrams.models.embed.cache import CachedEmbedder
 from engrams.models.embed.factory import choose_embedder
 from engrams.models.embed.families import make_card
 from engrams.models.embed.null import NullEmbedder
+from engrams.models.embed.querycache import CachedEmbedder
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 

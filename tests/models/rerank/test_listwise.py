@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engrams.models.chat.meter import ModelBudget
-from engrams.models.chat.model import AskLimits, ServedChat
 from engrams.models.chat.openai import OpenAIChat
+from engrams.models.chat.retryingchat import AskLimits, ServedChat
+from engrams.models.chat.usagemeter import ModelBudget
 from engrams.models.rerank.listwise import JudgementCase, JudgementPace, JudgementStatus, ListwiseReranker
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatAnswer, ChatRequest, RankRequest

@@ -13,7 +13,7 @@ from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
 from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import SqliteStore, records, sql
+from engrams.store.sqlite import SqliteStore, namedqueries, records
 from engrams.types import Evidence, Kind
 
 
@@ -106,7 +106,7 @@ QUERIES = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_named_queries(connection: apsw.Connection, name: str) -> None:
     """Each query on the path of a write, a read or a worker searches the index made for it."""
-    text = sql.query(name)
+    text = namedqueries.query(name)
     marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
     found = plan(connection, text, [None] * len(marks))
     assert QUERIES[name] in found, found
@@ -115,21 +115,21 @@ def test_named_queries(connection: apsw.Connection, name: str) -> None:
 
 def test_edges_use_both_indexes(connection: apsw.Connection) -> None:
     """Links are looked up by their source and by their target."""
-    found = plan(connection, sql.query("edges"), [None, "[]"])
+    found = plan(connection, namedqueries.query("edges"), [None, "[]"])
     assert "PRIMARY KEY (owner=? AND source=?)" in found, found
     assert "edges_target (owner=? AND target=?)" in found, found
 
 
 def test_backfill_walks_the_ids(connection: apsw.Connection) -> None:
     """The records without a vector are read in the order of their ids, not sorted."""
-    found = plan(connection, f"{sql.query('select_records')} {sql.query('missing_tail')}", ["", "m", 10])
+    found = plan(connection, f"{namedqueries.query('select_records')} {namedqueries.query('missing_tail')}", ["", "m", 10])
     assert "records_id (id>?)" in found, found
     assert "TEMP B-TREE" not in found, found
 
 
 def test_loading_does_not_sort_what_it_loads(connection: apsw.Connection) -> None:
     """Only numbers are sorted when an owner's rows are loaded, never texts and vectors."""
-    lines = plan(connection, sql.query("load_rows"), [1, "user/alice"]).splitlines()
+    lines = plan(connection, namedqueries.query("load_rows"), [1, "user/alice"]).splitlines()
     sorting = [place for place, line in enumerate(lines) if "TEMP B-TREE" in line]
     loading = [place for place, line in enumerate(lines) if "SEARCH r " in line]
     assert sorting

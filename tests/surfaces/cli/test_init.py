@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engrams.models import discover
+from engrams.models import serverdiscovery
 from engrams.ports import ModelServer
 from engrams.surfaces.cli import init
 from engrams.surfaces.cli.main import main
@@ -50,7 +50,7 @@ def test_three_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     answers = iter(["1", "scripted"])
     with ScriptedModel() as model:
         places = (ModelServer("llama.cpp", "openai", f"{model.url}/v1"), ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"))
-        monkeypatch.setattr(discover.find_model_servers, "__defaults__", (places, 2.0))
+        monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", (places, 2.0))
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
         monkeypatch.setattr(init.typer, "confirm", lambda *_, **__: True)
@@ -66,7 +66,9 @@ def test_without_a_server_the_rules_are_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No model, no failure: it says what the rules do."""
-    monkeypatch.setattr(discover.find_model_servers, "__defaults__", ((ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0))
+    monkeypatch.setattr(
+        serverdiscovery.find_model_servers, "__defaults__", ((ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0)
+    )
     assert setup(tmp_path, "--yes") == 0
     assert "by rules" in capsys.readouterr().out
 

@@ -12,7 +12,7 @@ import pytest
 
 from engrams import errors
 from engrams.settings import load
-from engrams.surfaces.cli import filters, output
+from engrams.surfaces.cli import filteroptions, output
 from engrams.surfaces.cli.main import COMMANDS, LazyCommands, exit_code, main
 from engrams.surfaces.cli.options import GlobalOptions
 
@@ -192,7 +192,7 @@ def test_config_tells_where_values_come_from(engrams: Any, home: Path, monkeypat
 )
 def test_tests_on_fields(text: str, field: str, op: str, value: Any) -> None:
     """A --where test is read into field, operator and a value of the field's type."""
-    found = filters.parse_condition(text)
+    found = filteroptions.parse_condition(text)
     assert (found.field, found.op, found.value) == (field, op, value)
 
 
@@ -200,7 +200,7 @@ def test_tests_on_fields(text: str, field: str, op: str, value: Any) -> None:
 def test_wrong_tests_on_fields(text: str) -> None:
     """What is no test is an error with a reason."""
     with pytest.raises(errors.InputError):
-        filters.parse_condition(text)
+        filteroptions.parse_condition(text)
 
 
 def test_times_and_kinds_are_checked_before_anything_opens(engrams: Any, home: Path) -> None:
@@ -234,7 +234,7 @@ def test_json_of_anything() -> None:
 
     from engrams.types import Kind, Scope
 
-    moment = filters.parse_when("2024-05-01T12:00+02:00", "--at")
+    moment = filteroptions.parse_when("2024-05-01T12:00+02:00", "--at")
     value = {"a": np.float32(0.5), 3: (Scope(("user", "x")), Kind.FACT), "t": moment, "n": None, "b": True}
     assert output.to_json(value) == {"a": 0.5, "3": [["user", "x"], "fact"], "t": "2024-05-01T12:00:00+02:00", "n": None, "b": True}
 

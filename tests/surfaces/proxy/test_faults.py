@@ -19,7 +19,7 @@ from tests.surfaces.proxy.raw import Raw, opening, piece, raw_upstream, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.memoryaccess import DeadlineMemory, MemoryDeadlines
+from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory, MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.surfaces.proxy.request import parse_request
 from engrams.testing import HashEmbedder, temp_engine

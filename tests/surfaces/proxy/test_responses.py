@@ -13,9 +13,9 @@ from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
+from engrams.surfaces.proxy.chatprotocols import RESPONSES, sse_event
 from engrams.surfaces.proxy.jsonsplice import INPUT, parse_envelope
 from engrams.surfaces.proxy.mount import ProxyMount
-from engrams.surfaces.proxy.protocols import RESPONSES, sse_event
 from engrams.testing import ScriptedModel, ScriptedReply, ScriptedToolCall, temp_engine
 from engrams.types import Kind, Record
 

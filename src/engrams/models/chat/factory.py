@@ -9,9 +9,9 @@ from engrams.ports import Chat, Clock, UsageLedger
 from engrams.settings import ChatSettings
 
 if TYPE_CHECKING:
-    from engrams.models.chat.meter import UsageMeter
-    from engrams.models.chat.model import ServedChat
     from engrams.models.chat.protocol import ChatServer, JsonMode
+    from engrams.models.chat.retryingchat import ServedChat
+    from engrams.models.chat.usagemeter import UsageMeter
 
 
 def choose_chat(
@@ -61,10 +61,10 @@ def _make_model(
 ) -> ServedChat:
     """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.
-    from engrams.models.chat.meter import InMemorySpend, ModelBudget
-    from engrams.models.chat.model import AskLimits, ServedChat
-    from engrams.models.chat.pace import ModelPace
-    from engrams.models.chat.structured import JsonModeLadder
+    from engrams.models.chat.adaptivetimeout import ModelPace
+    from engrams.models.chat.retryingchat import AskLimits, ServedChat
+    from engrams.models.chat.structuredoutput import JsonModeLadder
+    from engrams.models.chat.usagemeter import InMemorySpend, ModelBudget
     from engrams.models.retry import RetryPolicy
 
     modes = JsonModeLadder() if mode is None else JsonModeLadder(mode)

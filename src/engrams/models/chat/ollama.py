@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.meter import estimate_tokens
 from engrams.models.chat.protocol import (
     PROBE,
     JsonMode,
@@ -20,6 +19,7 @@ from engrams.models.chat.protocol import (
     mentions,
     to_messages,
 )
+from engrams.models.chat.usagemeter import estimate_tokens
 from engrams.models.httpclient import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock

@@ -20,7 +20,7 @@ from engrams.models.chat.protocol import (
     mentions,
     to_messages,
 )
-from engrams.models.chat.schema import is_strict
+from engrams.models.chat.schemacheck import is_strict
 from engrams.models.httpclient import HttpClient, HttpWaits, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock

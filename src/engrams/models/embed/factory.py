@@ -6,7 +6,7 @@ from typing import assert_never
 
 from engrams.clock import now
 from engrams.errors import SettingsError
-from engrams.models.embed.cache import CachedEmbedder
+from engrams.models.embed.querycache import CachedEmbedder
 from engrams.ports import Clock, Embedder
 from engrams.settings import EmbedSettings
 

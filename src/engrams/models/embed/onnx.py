@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
 from engrams.models.embed.families import Pooling, Purpose, add_prefixes, find_family, make_card
-from engrams.models.onnx import FULL, SMALL, OnnxModel, load_onnx
+from engrams.models.onnxloader import FULL, SMALL, OnnxModel, load_onnx
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 

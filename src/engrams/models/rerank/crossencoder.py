@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.models.onnx import FULL, SMALL, OnnxModel, load_onnx
+from engrams.models.onnxloader import FULL, SMALL, OnnxModel, load_onnx
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
 from engrams.ports import RankRequest
 

@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Any, TypeAlias, assert_never
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.repair import parse
-from engrams.models.chat.schema import check
-from engrams.models.chat.structured import is_unusable
+from engrams.models.chat.jsonrepair import parse
+from engrams.models.chat.schemacheck import check
+from engrams.models.chat.structuredoutput import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
 from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest, Clock, RankRequest
 from engrams.prompts import load, quote

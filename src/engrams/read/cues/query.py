@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from engrams.read.cues import firstperson, intent, mentions
-from engrams.read.cues.conversation import TAIL
+from engrams.read.cues.conversationquery import TAIL
 from engrams.read.cues.intent import QuestionKind
 from engrams.text.normalize import fold
 from engrams.text.when import TimeSpan, detect_language, find_times

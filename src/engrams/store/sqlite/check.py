@@ -9,10 +9,10 @@ import apsw
 
 from engrams.errors import StoreError
 from engrams.ports import Clock
-from engrams.store.sqlite import losses, migrate, repair, vectors
+from engrams.store.sqlite import migrate, repair, rescuelosses, vectorrepair
 from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite.salvage import copy_readable
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
 from engrams.types import Json
 
 _TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "owner_state", "outbox", "lexicon")
@@ -45,8 +45,8 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
         "schema": migrate.newest_version(),
         "rows": {} if left else database.read(_count_rows),
         "aside": aside,
-        "losses": str(losses.list_path(path)) if path else "",
-        "lost": database.read(losses.report, path) if path and not left else [],
+        "losses": str(rescuelosses.list_path(path)) if path else "",
+        "lost": database.read(rescuelosses.report, path) if path and not left else [],
     }
 
 
@@ -66,7 +66,7 @@ def _find_problems(connection: apsw.Connection) -> list[str]:
         _check_index,
         _check_counts,
         _check_migrations,
-        vectors.check_vectors,
+        vectorrepair.check_vectors,
     )
     for check in checks:
         try:
@@ -97,7 +97,7 @@ def _repair(database: Database, clock: Clock) -> list[str]:
     notes: list[str] = []
     try:
         notes.extend(database.write(remedy) for remedy in (repair.rebuild_index, _recount, _reindex))
-        notes.extend(filter(None, (database.write(vectors.drop_damaged, clock()),)))
+        notes.extend(filter(None, (database.write(vectorrepair.drop_damaged, clock()),)))
         if not database.read(_find_problems):
             return notes
     except StoreError as problem:

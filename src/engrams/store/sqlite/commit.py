@@ -14,8 +14,8 @@ from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import CommitResult, NewRecord, RecordChange, WriteBatch
 from engrams.store.sqlite import graph, jobs, records, sessions, termids
-from engrams.store.sqlite.rows import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
-from engrams.store.sqlite.sql import execute, fetch_first, fetch_one, query, result_code
+from engrams.store.sqlite.namedqueries import execute, fetch_first, fetch_one, query, result_code
+from engrams.store.sqlite.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
 from engrams.store.sqlite.termids import TermLexicon
 from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash

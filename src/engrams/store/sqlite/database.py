@@ -18,8 +18,8 @@ from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, repair
 from engrams.store.sqlite.connect import WriteLock
-from engrams.store.sqlite.forks import register
-from engrams.store.sqlite.sql import map_errors, query, to_engrams_error
+from engrams.store.sqlite.namedqueries import map_errors, query, to_engrams_error
+from engrams.store.sqlite.processforks import register
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -10,9 +10,9 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import StoreError
 from engrams.ports import ScopeReach
-from engrams.store.sqlite import filters
-from engrams.store.sqlite.rows import to_datetime
-from engrams.store.sqlite.sql import MEND, execute, fetch_all, fetch_composed, query
+from engrams.store.sqlite import whereclauses
+from engrams.store.sqlite.namedqueries import MEND, execute, fetch_all, fetch_composed, query
+from engrams.store.sqlite.rowconversion import to_datetime
 from engrams.types import Edge, EdgeType, Scope, Topic
 
 _TYPES = {str(kind): kind for kind in EdgeType}
@@ -34,7 +34,7 @@ def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], 
 
 def list_topics(connection: apsw.Connection, seen: ScopeReach) -> tuple[Topic, ...]:
     """Topics and concepts of the scopes in reach, by id."""
-    within = filters.reach_clause(seen)
+    within = whereclauses.reach_clause(seen)
     rows = fetch_composed(connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values)
     return tuple(
         Topic(id, Scope.parse(scope), label, members, model, centroid, to_datetime(at), bool(named))

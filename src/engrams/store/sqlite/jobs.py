@@ -13,8 +13,8 @@ import apsw
 from engrams.clock import micros, new_id
 from engrams.errors import InputError
 from engrams.ports import KEPT, Job, JobClaim, JobFailure, JobSpec
-from engrams.store.sqlite.rows import decode_json, decode_time, encode_json, to_datetime
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sqlite.rowconversion import decode_json, decode_time, encode_json, to_datetime
 from engrams.types import Json, Meta
 
 KEEP_DONE = timedelta(days=1)

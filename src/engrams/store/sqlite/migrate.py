@@ -9,7 +9,7 @@ import apsw
 
 from engrams.errors import StoreError
 from engrams.store.sqlite import termids
-from engrams.store.sqlite.sql import Migration, execute, fetch_all, load_migrations, load_schema
+from engrams.store.sqlite.namedqueries import Migration, execute, fetch_all, load_migrations, load_schema
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""

@@ -6,8 +6,8 @@ from datetime import date, timedelta
 
 import apsw
 
-from engrams.store.sqlite.rows import decode_json, encode_json
-from engrams.store.sqlite.sql import execute, fetch_first, fetch_one
+from engrams.store.sqlite.namedqueries import execute, fetch_first, fetch_one
+from engrams.store.sqlite.rowconversion import decode_json, encode_json
 
 _DAYS_KEPT = 8
 _PACE_KEPT = 50

@@ -12,15 +12,15 @@ import apsw
 
 from engrams.errors import InputError
 from engrams.ports import Condition, FactSlot, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
-from engrams.store.sqlite import filters
-from engrams.store.sqlite.filters import SqlClause, join_clauses
-from engrams.store.sqlite.rows import decode_json, decode_record, to_datetime, to_history_value
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sqlite import whereclauses
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sqlite.rowconversion import decode_json, decode_record, to_datetime, to_history_value
+from engrams.store.sqlite.whereclauses import SqlClause, join_clauses
 from engrams.text.normalize import fold
 from engrams.types import HistoryEntry, Kind, Record, Scope, Status, Vector
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 _BY_IDS = " WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?"
 _FIRST_FIELDS = ("text", "kind", "status")
@@ -74,7 +74,7 @@ def list_scopes(connection: apsw.Connection, owner: Scope | None) -> tuple[Scope
 
 def count_speakers(connection: apsw.Connection, seen: ScopeReach) -> Mapping[str, int]:
     """Speakers of active records in reach, most frequent first."""
-    within = filters.reach_clause(seen)
+    within = whereclauses.reach_clause(seen)
     text = f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1"
     return dict(fetch_composed(connection, text, (seen.owner.key, *within.values)))
 
@@ -83,7 +83,7 @@ def count_records(connection: apsw.Connection, seen: ScopeReach | None) -> Mappi
     """Counts of records by several axes.
 
     By status; those not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
-    within = SqlClause("1") if seen is None else filters.reach_clause(seen)
+    within = SqlClause("1") if seen is None else whereclauses.reach_clause(seen)
     found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     text = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"
     for status, *axes, total in fetch_composed(connection, text, within.values):
@@ -188,10 +188,10 @@ def build_statement(connection: apsw.Connection, asked: RecordQuery, now: dateti
         after = SqlClause(f"(recorded_at, number) {sign} (?, ?)", row)
     conditions = join_clauses(
         [
-            filters.reach_clause(asked.reach),
+            whereclauses.reach_clause(asked.reach),
             *_axis_clauses(asked, now),
             *_key_clauses(asked),
-            filters.where_clause(asked.where),
+            whereclauses.where_clause(asked.where),
             _text_clause(asked),
             after,
         ]
@@ -223,7 +223,7 @@ def _is_by_id(where: Where | None) -> bool:
 def _axis_clauses(asked: RecordQuery, now: datetime) -> list[SqlClause]:
     parts = []
     if asked.as_of is not None:
-        parts.append(filters.as_of_clause(asked.as_of, now))
+        parts.append(whereclauses.as_of_clause(asked.as_of, now))
     elif _uses_believed_index(asked):
         parts.append(SqlClause("status = 'active'"))
     elif asked.statuses:

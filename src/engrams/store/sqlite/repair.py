@@ -16,10 +16,10 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import connect, losses, migrate, termids
-from engrams.store.sqlite.rawlog import read_log
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query, stream_rows
-from engrams.store.sqlite.values import find_invalid
+from engrams.store.sqlite import connect, migrate, rescuelosses, termids
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
+from engrams.store.sqlite.valuerepair import find_invalid
+from engrams.store.sqlite.walreader import read_log
 
 _LOGS = ("-wal", "-shm")
 _CHECKED_WHOLE = 4 << 20
@@ -122,12 +122,12 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
     return note
 
 
-def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], loss: losses.RescueLoss) -> str:
+def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], loss: rescuelosses.RescueLoss) -> str:
     """Put a rescued copy in a file's place.
     Under the folder's lock; returns a note of what came back."""
     suffix = f"{damaged_suffix(clock)}{RESCUED}"
     # Before the file: whoever reads the new one must be able to tell what is missing.
-    losses.remember(path, f"{path.name}.{suffix}", loss)
+    rescuelosses.remember(path, f"{path.name}.{suffix}", loss)
     kept = rename_with_logs(path, suffix)
     fresh.rename(path)
     summary = ", ".join(f"{total:,} {_NAMES.get(name, name)}" for name, total in copied.items() if total and name != "models")
@@ -149,7 +149,7 @@ def merge_damaged(path: Path, settings: StoreSettings) -> list[str]:
         if not copied["records"] and not has_rows(held, path, settings):
             notes.append(f"Nothing could be read from {name}.")
             continue
-        losses.remember(path, f"{name}{RESCUED}", loss)
+        rescuelosses.remember(path, f"{name}{RESCUED}", loss)
         rename_with_logs(held, RESCUED.lstrip("."))
         notes.append(f"{copied['records']:,} memories were brought back from {name}{missing}.")
     return notes

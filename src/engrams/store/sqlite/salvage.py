@@ -15,8 +15,8 @@ import apsw
 from engrams.errors import EngramsError
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import connect, migrate, termids
-from engrams.store.sqlite.losses import RescueLoss
-from engrams.store.sqlite.rawpages import (
+from engrams.store.sqlite.namedqueries import execute, fetch_one, query
+from engrams.store.sqlite.pagedecoder import (
     RawPages,
     UnreadableCellError,
     decode_body,
@@ -27,10 +27,10 @@ from engrams.store.sqlite.rawpages import (
     read_varint,
     value_size,
 )
-from engrams.store.sqlite.rows import FIELDS, decode_record
-from engrams.store.sqlite.sql import execute, fetch_one, query
-from engrams.store.sqlite.values import EMPTY_JSON, mend_row
-from engrams.store.sqlite.vectors import find_damaged
+from engrams.store.sqlite.rescuelosses import RescueLoss
+from engrams.store.sqlite.rowconversion import FIELDS, decode_record
+from engrams.store.sqlite.valuerepair import EMPTY_JSON, mend_row
+from engrams.store.sqlite.vectorrepair import find_damaged
 
 _NUMBERED = ("models", "records", "outbox")
 _BY_RECORD = ("history", "vectors", "quotes")

@@ -11,9 +11,9 @@ import apsw
 from engrams.clock import micros
 from engrams.errors import ConflictError
 from engrams.ports import OwnerStateRow, ScopeReach, SessionRow
-from engrams.store.sqlite import filters
-from engrams.store.sqlite.rows import decode_json, encode_json, to_datetime
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_first, query
+from engrams.store.sqlite import whereclauses
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, query
+from engrams.store.sqlite.rowconversion import decode_json, encode_json, to_datetime
 from engrams.types import Scope
 
 
@@ -60,7 +60,7 @@ def find_idle(connection: apsw.Connection, before: datetime, limit: int) -> tupl
 
 def list_sessions(connection: apsw.Connection, seen: ScopeReach, limit: int) -> tuple[SessionRow, ...]:
     """Sessions in reach, latest first."""
-    within = filters.reach_clause(seen)
+    within = whereclauses.reach_clause(seen)
     text = f"{query('list_sessions')} WHERE {within.text} ORDER BY last_active DESC, id DESC LIMIT ?"
     return tuple(_decode_session(row) for row in connection.execute(text, (*within.values, limit)))
 

@@ -31,15 +31,15 @@ from engrams.ports import (
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import graph, jobs, modelusage, records, sessions
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.rows import encode_json
-from engrams.store.sqlite.search import IndexCache
-from engrams.store.sqlite.sql import execute
+from engrams.store.sqlite.indexsync import IndexCache
+from engrams.store.sqlite.namedqueries import execute
+from engrams.store.sqlite.rowconversion import encode_json
 from engrams.store.sqlite.termids import TermLexicon
 from engrams.text.cache import clear_caches
 from engrams.types import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 
 class SqliteStore:
@@ -94,18 +94,18 @@ class SqliteStore:
     def purge(
         self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
     ) -> PurgeReport:
-        from engrams.store.sqlite import purge
+        from engrams.store.sqlite import recordpurge
         from engrams.store.sqlite.commit import BatchCommit
 
         database = self._database
-        nothing = dict.fromkeys(purge.PLACES, 0)
+        nothing = dict.fromkeys(recordpurge.PLACES, 0)
         if not database.exists:
             return PurgeReport(removed=nothing, remaining=nothing)
 
-        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], purge.PurgeTraces]:
+        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], recordpurge.PurgeTraces]:
             # Under the write lock, as every use of the lexicon.
             self._lexicon.start_epoch(None)
-            return purge.erase_records(connection, owner, ids, at, purge.PurgeRewrites(shortened, rewrite, words))
+            return recordpurge.erase_records(connection, owner, ids, at, recordpurge.PurgeRewrites(shortened, rewrite, words))
 
         def rewrite(connection: apsw.Connection) -> None:
             if rewrites is not None:
@@ -118,7 +118,7 @@ class SqliteStore:
         clear_caches()
         # The log still holds earlier pages.
         log = 0 if database.checkpoint() else 1
-        remaining = database.read(purge.count_remaining, traces)
+        remaining = database.read(recordpurge.count_remaining, traces)
         return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from engrams.store.sqlite.sql import execute, fetch_all, fetch_one
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_one
 from engrams.text.terms import TERM_SCHEME, index_terms
 
 _LARGEST = 200_000

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.surfaces.cli.filters import AsOfOption, RecordFilterOptions, parse_name
+from engrams.surfaces.cli.filteroptions import AsOfOption, RecordFilterOptions, parse_name
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say, to_json
 from engrams.surfaces.cli.render import print_record, speaker_name

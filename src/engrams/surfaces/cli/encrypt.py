@@ -86,7 +86,7 @@ def _choose_source(settings: Settings, key: str | None, key_file: str | None, re
 
 
 def _ask(prompt: str) -> str:
-    from engrams.encryption.keys import ask_passphrase
+    from engrams.encryption.keysources import ask_passphrase
 
     return ask_passphrase(prompt, twice=True)
 

@@ -8,7 +8,7 @@ import typer
 
 from engrams.surfaces.cli.logs import new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.types.logs import FeedbackLabel, FeedbackSource, SessionMedium
+from engrams.types.logenums import FeedbackLabel, FeedbackSource, SessionMedium
 
 _COLUMNS = {"given": "at", "label": "label", "source": "source", "modality": "modality", "owner": "owner", "session": "session"}
 

@@ -96,6 +96,6 @@ def _try_model(options: GlobalOptions, values: dict[str, str]) -> str:
 
 
 def _write(home: Path, values: dict[str, str]) -> None:
-    from engrams.settings.configfile import set_values
+    from engrams.settings.configeditor import set_values
 
     set_values(home / "config.toml", "chat", values)

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from engrams.errors import StoreError
-from engrams.surfaces.cli.filters import parse_when
+from engrams.surfaces.cli.filteroptions import parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, confirm_erase, emit, format_time, note, print_table, say
-from engrams.types.logs import LogWriteOutcome
+from engrams.types.logenums import LogWriteOutcome
 
 
 @dataclass(frozen=True)

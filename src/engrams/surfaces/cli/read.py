@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.filters import AsOfOption, RecordFilterOptions
+from engrams.surfaces.cli.filteroptions import AsOfOption, RecordFilterOptions
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, paint, say
 from engrams.surfaces.cli.render import hit_to_dict, print_hit

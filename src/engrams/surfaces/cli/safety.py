@@ -8,7 +8,7 @@ import typer
 
 from engrams.surfaces.cli.logs import new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.types.logs import CrisisClassifier, CrisisSeverity
+from engrams.types.logenums import CrisisClassifier, CrisisSeverity
 
 _COLUMNS = {"detected": "at", "severity": "severity", "by": "classifier", "owner": "owner", "session": "session", "reason": "reason"}
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.surfaces.cli.choose import choose_candidates
-from engrams.surfaces.cli.filters import parse_name, parse_value, parse_when
+from engrams.surfaces.cli.filteroptions import parse_name, parse_value, parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import confirm_erase, emit, fit_line, note, paint, say, to_json
+from engrams.surfaces.cli.purgechoice import choose_candidates
 from engrams.surfaces.cli.render import print_receipt
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from typing_extensions import TypedDict
 
 from engrams.errors import InputError, NotFoundError
-from engrams.formats import ParsedTurn, UnreadablePiece, mcp
+from engrams.formats import ParsedTurn, UnreadablePiece, mcpgraph
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp.scopedengine import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.types import Record, Status
@@ -196,7 +196,7 @@ class GraphTools:
 
     def _import_graph(self, graph: dict[str, Any]) -> None:
         """Import as that server's file is; restore forgotten records."""
-        items = list(mcp.read([(0, {"entities": [], "relations": [], **graph})]))
+        items = list(mcpgraph.read([(0, {"entities": [], "relations": [], **graph})]))
         wrong = [item.message for item in items if isinstance(item, UnreadablePiece)]
         if wrong:
             raise InputError(wrong[0])

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.settings import Settings
+from engrams.surfaces.proxy.chatprotocols import NOTE, ChatDialect, error_response
 from engrams.surfaces.proxy.jsonsplice import append_member
-from engrams.surfaces.proxy.memoryaccess import DeadlineMemory, RequestMemory
-from engrams.surfaces.proxy.protocols import NOTE, ChatDialect, error_response
+from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory, RequestMemory
 from engrams.surfaces.proxy.relay import RelayResponse, StreamObserver, run_call, wait_disconnect
 from engrams.surfaces.proxy.request import ProxyRequest, ThreadSessions, parse_request
 from engrams.surfaces.proxy.upstream import RawHeaders, UpstreamRoutes, UpstreamServer, no_upstream_error, response_headers

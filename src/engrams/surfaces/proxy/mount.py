@@ -18,9 +18,9 @@ from engrams import types
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chat import ChatEndpoint
-from engrams.surfaces.proxy.memoryaccess import DEFAULT_DEADLINES, DeadlineMemory, MemoryDeadlines
+from engrams.surfaces.proxy.chatprotocols import CHAT, DIALECTS, error_response
+from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, DeadlineMemory, MemoryDeadlines
 from engrams.surfaces.proxy.offline import HOW, OfflineChat
-from engrams.surfaces.proxy.protocols import CHAT, DIALECTS, error_response
 from engrams.surfaces.proxy.relay import RelayResponse, cancel_task, run_call, wait_disconnect
 from engrams.surfaces.proxy.upstream import ModelCatalogue, UpstreamRoutes, no_upstream_error, response_headers
 from engrams.types import Json

@@ -11,8 +11,8 @@ from starlette.responses import Response, StreamingResponse
 from engrams import clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chat import BODY_BYTES, hit_to_dict, read_body
-from engrams.surfaces.proxy.memoryaccess import DeadlineMemory
-from engrams.surfaces.proxy.protocols import NOTE, error_response, sse_event
+from engrams.surfaces.proxy.chatprotocols import NOTE, error_response, sse_event
+from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory
 from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 from engrams.types import Hit, Json, Kind
 

@@ -11,7 +11,7 @@ import httpx2
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from engrams.surfaces.proxy.memoryaccess import DeadlineMemory
+from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory
 from engrams.surfaces.proxy.request import ProxyRequest
 from engrams.surfaces.proxy.upstream import RawHeaders
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from engrams.errors import ScopeError
 from engrams.settings import Settings
+from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
 from engrams.surfaces.proxy.identity import ChatCaller, identify, turn_id
 from engrams.surfaces.proxy.jsonsplice import PROMPT, ChatEnvelope, attachment_types, parse_envelope, text_of
-from engrams.surfaces.proxy.protocols import CHAT, ChatDialect
 from engrams.types import Json, Turn
 
 

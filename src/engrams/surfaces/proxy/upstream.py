@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings
-from engrams.surfaces.proxy.protocols import error_response
+from engrams.surfaces.proxy.chatprotocols import error_response
 from engrams.types import Json
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]

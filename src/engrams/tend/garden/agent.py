@@ -8,8 +8,8 @@ from typing import Any
 
 from engrams import prompts
 from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest
-from engrams.tend.garden.merge import absorb, is_mergeable
-from engrams.tend.garden.plan import GardenScope, GardenStep, archive_record, is_guarded, order_pair, preview_texts
+from engrams.tend.garden.duplicatemerge import absorb, is_mergeable
+from engrams.tend.garden.rulejobs import GardenScope, GardenStep, archive_record, is_guarded, order_pair, preview_texts
 from engrams.types import Edge, EdgeType, Record
 
 _SHOWN = 60

@@ -14,8 +14,8 @@ from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.ports import LEARNED, Chat, ChatAnswer, Clock, Embedder, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import JOBS, Settings
 from engrams.tend.garden.agent import AgentVisit, GardenAgent
-from engrams.tend.garden.merge import link_related, merge_duplicates, strengthen_links, unify_tags
-from engrams.tend.garden.plan import (
+from engrams.tend.garden.duplicatemerge import link_related, merge_duplicates, strengthen_links, unify_tags
+from engrams.tend.garden.rulejobs import (
     STATEMENTS,
     GardenPlan,
     GardenScope,

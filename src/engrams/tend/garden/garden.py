@@ -12,7 +12,7 @@ from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch
 from engrams.settings import JOBS
 from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDeps
-from engrams.tend.garden.plan import GardenPlan, StatementConflict, decide_conflict, find_conflicts, order_pair
+from engrams.tend.garden.rulejobs import GardenPlan, StatementConflict, decide_conflict, find_conflicts, order_pair
 from engrams.tend.garden.state import CycleReport, GardenState, QueueEntry, compute_pause, decode, encode, list_entries, make_wake_job
 from engrams.types import Edge, EdgeType, Record, Scope, ScopeInput, Status
 

@@ -16,7 +16,7 @@ from engrams.tend.topics.label import first_characters
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 if TYPE_CHECKING:
-    from engrams.ports.search import Floats
+    from engrams.ports.candidatesearch import Floats
 
 
 def make_topic_id(kind: str, parts: Iterable[str]) -> str:

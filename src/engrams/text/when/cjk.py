@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engrams.text.when.dates import LocalInterval, month_span
+from engrams.text.when.calendarmath import LocalInterval, month_span
 from engrams.text.when.grammar import DatePart, Piece, RuleMatch
 from engrams.text.when.lexicon import HOURS
 from engrams.text.when.numeric import clock_minutes

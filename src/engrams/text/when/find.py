@@ -9,10 +9,10 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 from importlib import import_module
 
-from engrams.text.when.compose import DateNode, ScannedText, compose_nodes
-from engrams.text.when.dates import BEGIN, END
+from engrams.text.when.calendarmath import BEGIN, END
 from engrams.text.when.grammar import DatePart, Piece, RuleMatch, TimeGrammar, compile_rule
 from engrams.text.when.interval import EARLIEST, LATEST, TimeSpan
+from engrams.text.when.intervaljoin import DateNode, ScannedText, compose_nodes
 from engrams.text.when.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, WORDS, count_votes, fold, trigger_languages
 
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}

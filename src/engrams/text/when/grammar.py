@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-from engrams.text.when.dates import LocalInterval
+from engrams.text.when.calendarmath import LocalInterval
 
 PartKind: TypeAlias = Literal[
     "date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "unit", "about", "stretch", "clock", "fixed"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from engrams.text.when import dates
-from engrams.text.when.dates import BEGIN, DAY, END, LocalInterval
+from engrams.text.when import calendarmath
+from engrams.text.when.calendarmath import BEGIN, DAY, END, LocalInterval
 from engrams.text.when.grammar import TimeModifier
 from engrams.text.when.interval import Grain
 
@@ -17,11 +17,11 @@ def apply_modifier(mod: TimeModifier, span: LocalInterval, now: datetime) -> Loc
     start, end, _ = span
     match mod.kind:
         case "edge":
-            return dates.edge_span(span, mod.name)
+            return calendarmath.edge_span(span, mod.name)
         case "nth":
             return _apply_nth(mod, span)
         case "within":
-            return dates.unit_span(mod.unit, start, 0)
+            return calendarmath.unit_span(mod.unit, start, 0)
         case "shift":
             return _apply_shift(mod, span)
         case "since":
@@ -42,21 +42,21 @@ def _apply_nth(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
         raise ValueError(grain)
     first, last = start.date(), (end - DAY).date()
     if mod.unit == "half":
-        middle = dates.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
+        middle = calendarmath.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
         return LocalInterval(start, middle, "range") if mod.count == 0 else LocalInterval(middle, end, "range")
     if mod.unit == "day":
-        found = dates.day_span(_count_from(first, last, mod.count, 1), 1)
+        found = calendarmath.day_span(_count_from(first, last, mod.count, 1), 1)
     elif mod.unit == "week":
-        found = dates.day_span(_count_from(first, last - 6 * DAY, mod.count, 7), 7, "week")
+        found = calendarmath.day_span(_count_from(first, last - 6 * DAY, mod.count, 7), 7, "week")
     elif mod.unit == "month":
-        month = dates.add_months(first, mod.count) if mod.count >= 0 else last.replace(day=1)
-        found = dates.month_span(month.year, month.month, 1, "month")
+        month = calendarmath.add_months(first, mod.count) if mod.count >= 0 else last.replace(day=1)
+        found = calendarmath.month_span(month.year, month.month, 1, "month")
     else:
         weekday = 5 if mod.unit == "weekend" else mod.index
         one = first + (weekday - first.weekday()) % 7 * DAY
         final = last - (last.weekday() - weekday) % 7 * DAY
         day = one + 7 * mod.count * DAY if mod.count >= 0 else final
-        found = dates.day_span(day, 2, "weekend") if mod.unit == "weekend" else dates.day_span(day, 1)
+        found = calendarmath.day_span(day, 2, "weekend") if mod.unit == "weekend" else calendarmath.day_span(day, 1)
     if found.start < start or found.start >= end:
         raise ValueError(mod.count)
     return found
@@ -78,18 +78,20 @@ def _apply_shift(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
         else:
             edge = end.date()
             day = edge + ((weekday - edge.weekday()) % 7 + 7 * (count - 1)) * DAY
-        return dates.day_span(day, 2, "weekend") if mod.unit == "weekend" else dates.day_span(day, 1)
+        return calendarmath.day_span(day, 2, "weekend") if mod.unit == "weekend" else calendarmath.day_span(day, 1)
     if count < 0:
         moved = LocalInterval(
-            dates.add_units(start, mod.unit, count), dates.add_units(start, mod.unit, count + 1), _GRAINS.get(mod.unit, "range")
+            calendarmath.add_units(start, mod.unit, count),
+            calendarmath.add_units(start, mod.unit, count + 1),
+            _GRAINS.get(mod.unit, "range"),
         )
     else:
         moved = LocalInterval(
-            dates.add_units(end, mod.unit, count - 1), dates.add_units(end, mod.unit, count), _GRAINS.get(mod.unit, "range")
+            calendarmath.add_units(end, mod.unit, count - 1), calendarmath.add_units(end, mod.unit, count), _GRAINS.get(mod.unit, "range")
         )
     if mod.hours:
         first, last = mod.hours
-        midnight = dates.midnight(moved.start.date())
+        midnight = calendarmath.midnight(moved.start.date())
         return LocalInterval(midnight + first * _MINUTE, midnight + last * _MINUTE, "hour")
     return moved
 

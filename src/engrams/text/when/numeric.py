@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from engrams.text.when.dates import LocalInterval, decade_span, month_span
+from engrams.text.when.calendarmath import LocalInterval, decade_span, month_span
 from engrams.text.when.grammar import DatePart, Handler, Piece, Rule, RuleMatch, word_set
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from engrams.text.when import dates
-from engrams.text.when.dates import DAY, LocalInterval
+from engrams.text.when import calendarmath
+from engrams.text.when.calendarmath import DAY, LocalInterval
 from engrams.text.when.grammar import DatePart
 
 
@@ -34,7 +34,7 @@ def resolve_part(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     """Resolve a part. ValueError or OverflowError: no such time (31 February)."""
     span = _resolve_base(part, sight)
     if part.edge:
-        span = dates.edge_span(span, part.edge)
+        span = calendarmath.edge_span(span, part.edge)
     return _at_hours(span, part.hours) if part.hours else span
 
 
@@ -44,34 +44,36 @@ def _resolve_base(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
         case "date" | "month" | "season" | "holiday" | "quarter":
             return _resolve_yearly(part, sight)
         case "year":
-            return dates.month_span(part.year or 0, 1, 12, "year")
+            return calendarmath.month_span(part.year or 0, 1, 12, "year")
         case "weekday":
-            return dates.day_span(_resolve_weekday(part, sight), 1)
+            return calendarmath.day_span(_resolve_weekday(part, sight), 1)
         case "dom":
-            return dates.day_span(_resolve_day_of_month(part, sight), 1)
+            return calendarmath.day_span(_resolve_day_of_month(part, sight), 1)
         case "unit":
             return _resolve_unit(part, sight)
         case "about":
             low, high = part.count
             ends = (-high, -low) if (part.offset or 0) < 0 else (low, high)
-            return LocalInterval(dates.unit_span(part.unit, now, ends[0]).start, dates.unit_span(part.unit, now, ends[1]).end, "range")
+            return LocalInterval(
+                calendarmath.unit_span(part.unit, now, ends[0]).start, calendarmath.unit_span(part.unit, now, ends[1]).end, "range"
+            )
         case "stretch":
-            other = dates.add_units(now, part.unit, part.count[0] * (part.offset or 0))
+            other = calendarmath.add_units(now, part.unit, part.count[0] * (part.offset or 0))
             return LocalInterval(min(now, other), max(now, other), "range")
         case "fixed":
             assert part.span is not None
             return part.span
         case "clock":
-            return dates.day_span(now.date(), 1)
+            return calendarmath.day_span(now.date(), 1)
 
 
 def _resolve_unit(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     if part.offset is not None:
-        return dates.unit_span(part.unit, sight.now, part.offset)
-    this = dates.unit_span(part.unit, sight.now, 0)
+        return calendarmath.unit_span(part.unit, sight.now, part.offset)
+    this = calendarmath.unit_span(part.unit, sight.now, 0)
     if sight.ahead or this.start <= sight.now:
         return this
-    return dates.unit_span(part.unit, sight.now, -1)
+    return calendarmath.unit_span(part.unit, sight.now, -1)
 
 
 def _at_hours(span: LocalInterval, hours: tuple[int, int]) -> LocalInterval:
@@ -84,17 +86,17 @@ def _year_factory(part: DatePart) -> Callable[[int], LocalInterval]:
     match part.kind:
         case "date":
             last = max(part.day, part.last_day)
-            return lambda year: dates.day_span(
+            return lambda year: calendarmath.day_span(
                 date(year, part.month, part.day), _day_count(year, part, last), "range" if part.last_day else "day"
             )
         case "month":
-            return lambda year: dates.month_span(year, part.month, 1, "month")
+            return lambda year: calendarmath.month_span(year, part.month, 1, "month")
         case "season":
-            return lambda year: dates.season_span(year, part.index)
+            return lambda year: calendarmath.season_span(year, part.index)
         case "quarter":
-            return lambda year: dates.month_span(year, 3 * part.index + 1, 3, "range")
+            return lambda year: calendarmath.month_span(year, 3 * part.index + 1, 3, "range")
         case _:
-            return lambda year: dates.holiday_span(part.name, year)
+            return lambda year: calendarmath.holiday_span(part.name, year)
 
 
 def _day_count(year: int, part: DatePart, last: int) -> int:
@@ -106,7 +108,7 @@ def _resolve_yearly(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     if part.year is not None:
         return make(part.year)
     now = sight.now
-    today = dates.midnight(now.date())
+    today = calendarmath.midnight(now.date())
     around = [span for year in range(now.year - 8, now.year + 9) if (span := _make_or_none(make, year)) is not None]
     count = part.count[0] - 1
     if part.lean == 0:
@@ -139,13 +141,13 @@ def _pick_span(spans: list[LocalInterval], index: int) -> LocalInterval:
 def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:
     today = sight.now.date()
     if part.unit == "week" and part.offset is not None:
-        return dates.monday_before(today) + (7 * part.offset + part.index) * DAY
+        return calendarmath.monday_before(today) + (7 * part.offset + part.index) * DAY
     before = today - ((today.weekday() - part.index - 1) % 7 + 1) * DAY
     after = today + ((part.index - today.weekday() - 1) % 7 + 1) * DAY
     count = part.count[0] - 1
     if part.lean == -1:
         return before - 7 * count * DAY
-    this = dates.monday_before(today) + part.index * DAY
+    this = calendarmath.monday_before(today) + part.index * DAY
     if part.lean == 1:
         return this + 7 * (1 + count) * DAY
     if part.lean == 0:
@@ -157,11 +159,11 @@ def _resolve_day_of_month(part: DatePart, sight: TimeViewpoint) -> date:
     today = sight.now.date()
     first = today.replace(day=1)
     if part.offset is not None:
-        return dates.add_months(first, part.offset).replace(day=part.day)
+        return calendarmath.add_months(first, part.offset).replace(day=part.day)
     shifts = range(3) if sight.ahead else range(0, -3, -1)
     for shift in shifts:
-        month = dates.add_months(first, shift)
-        if part.day <= dates.month_days(month.year, month.month):
+        month = calendarmath.add_months(first, shift)
+        if part.day <= calendarmath.month_days(month.year, month.month):
             day = month.replace(day=part.day)
             if (day >= today) if sight.ahead else (day <= today):
                 return day

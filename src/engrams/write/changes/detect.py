@@ -13,10 +13,10 @@ from engrams.settings import ChangeSettings
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 from engrams.types import BESIDE, EdgeType, Kind, Record, Status
+from engrams.write.changes.boostedtrees import load_model, nearest_clause
 from engrams.write.changes.features import read_message
-from engrams.write.changes.model import load_model, nearest_clause
 from engrams.write.changeset import ChangeSet
-from engrams.write.neighbours import STATEMENTS, scopes_in_reach
+from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
 
 if TYPE_CHECKING:
     from engrams.write.changes.features import SaidMessage

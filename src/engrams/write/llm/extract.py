@@ -19,8 +19,8 @@ from engrams.text.normalize import fold
 from engrams.text.tagremoval import remove_tagged
 from engrams.types import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
 from engrams.write.candidate import Candidate, canonical_subject, normalize_category
+from engrams.write.predicateslots import canonical_predicate, is_contrary, is_single
 from engrams.write.rules import is_explicit
-from engrams.write.slots import canonical_predicate, is_contrary, is_single
 
 _TURNS = 40
 _CHARACTERS = 24_000

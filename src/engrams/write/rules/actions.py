@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engrams.types import Kind
-from engrams.write.rules import events
+from engrams.write.predicateslots import SINGLE, canonical_predicate
+from engrams.write.rules import lifeevents
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS, find_lemma, gerund, past_tense, third_person
 from engrams.write.rules.meaning import (
@@ -33,7 +34,6 @@ from engrams.write.rules.predicates import (
     VerbSense,
 )
 from engrams.write.rules.segment import ClauseToken
-from engrams.write.slots import SINGLE, canonical_predicate
 from engrams.write.wordlist import word_set
 
 _GENERIC = word_set(
@@ -72,7 +72,7 @@ def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> ClauseM
             return None
     if clause.tense == "would":
         return None
-    if clause.verb in STOPS | {"give"} and (stopped := events.interpret_stopping(clause, words)):
+    if clause.verb in STOPS | {"give"} and (stopped := lifeevents.interpret_stopping(clause, words)):
         return stopped
     reading = _interpret_place(clause, words, speech) or _interpret_listed(clause, words) or _interpret_open(clause, words)
     return _apply_tense(reading, clause) if reading else None
@@ -149,7 +149,7 @@ def _interpret_place_tense(
     at = next((i for i in range(len(rest) - 2) if rest[i].lower == "as" and rest[i + 1].lower in ("a", "an", "the", "their")), None)
     extra: tuple[ClauseMeaning, ...] = ()
     if sense.predicate == "works_at" and at is not None and sense.effect != "ends":
-        role = trim_trailing(events.cut_at_preposition(rest[at + 2 :]))
+        role = trim_trailing(lifeevents.cut_at_preposition(rest[at + 2 :]))
         extra = (ClauseMeaning("job", "work", role, confidence=0.85, importance=0.8, text="works as"),) if role else ()
     return ClauseMeaning(
         sense.predicate,
@@ -203,7 +203,7 @@ def _interpret_listed(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> 
     target = rest[1:] if prep else rest
     if clause.verb == "work" and prep == "as":
         target = target[1:] if target and target[0].lower in ("a", "an", "the") else target
-        target = events.cut_at_preposition(target)
+        target = lifeevents.cut_at_preposition(target)
     if not is_concrete(target):
         return None
     ongoing = clause.tense in ("present", "progressive", "been", "can")
@@ -369,25 +369,25 @@ _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(OPINIONS, _interpret_opinion),
     **dict.fromkeys(PREFERS, _interpret_preference),
     **dict.fromkeys(INTENDS, _interpret_intent),
-    **dict.fromkeys(BEGINS, events.interpret_beginning),
+    **dict.fromkeys(BEGINS, lifeevents.interpret_beginning),
     "stand": _interpret_dislike,
-    "quit": events.interpret_job_loss,
-    "lose": events.interpret_job_loss,
-    "leave": events.interpret_job_loss,
-    "get": events.interpret_getting,
-    "land": events.interpret_beginning,
-    "accept": events.interpret_beginning,
+    "quit": lifeevents.interpret_job_loss,
+    "lose": lifeevents.interpret_job_loss,
+    "leave": lifeevents.interpret_job_loss,
+    "get": lifeevents.interpret_getting,
+    "land": lifeevents.interpret_beginning,
+    "accept": lifeevents.interpret_beginning,
     "have": _interpret_possession,
     "go": _interpret_going,
-    "turn": events.interpret_age_reached,
-    **dict.fromkeys(("build", "compile", "test", "lint", "format", "bundle", "manage"), events.interpret_tool),
-    "become": events.interpret_becoming,
-    "break": events.interpret_breakup,
-    "split": events.interpret_breakup,
-    "switch": events.interpret_switch,
-    "change": events.interpret_switch,
-    "move": events.interpret_switch,
-    "retire": events.interpret_retirement,
-    "join": events.interpret_joining,
+    "turn": lifeevents.interpret_age_reached,
+    **dict.fromkeys(("build", "compile", "test", "lint", "format", "bundle", "manage"), lifeevents.interpret_tool),
+    "become": lifeevents.interpret_becoming,
+    "break": lifeevents.interpret_breakup,
+    "split": lifeevents.interpret_breakup,
+    "switch": lifeevents.interpret_switch,
+    "change": lifeevents.interpret_switch,
+    "move": lifeevents.interpret_switch,
+    "retire": lifeevents.interpret_retirement,
+    "join": lifeevents.interpret_joining,
     "think": _interpret_intent,
 }

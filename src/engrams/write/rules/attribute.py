@@ -8,13 +8,13 @@ from dataclasses import replace
 from engrams.text.when import TimeSpan
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules import dates, render
+from engrams.write.predicateslots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
+from engrams.write.rules import dates, factsentences
 from engrams.write.rules.clauses import EnglishClause
 from engrams.write.rules.lexicon import FORMS, find_lemma
 from engrams.write.rules.meaning import UtteranceContext, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.predicates import RELATIONS
 from engrams.write.rules.segment import ClauseToken
-from engrams.write.slots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
 from engrams.write.wordlist import word_set
 
 _MOODS = word_set("""
@@ -56,18 +56,20 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
     if not _has_value(things[-1], rest, bool(favorite), bool(named) or exact, owner[0].lower == "the"):
         return None
     subject, predicate = _attribute_slot(owner, things, favorite, bool(named), speech.subject)
-    words = render.to_third_person(text, rest[0].start, rest[-1].end, found, speech.speaker)
+    words = factsentences.to_third_person(text, rest[0].start, rest[-1].end, found, speech.speaker)
     body = named if named and predicate in ("is_named", "married_to", "dating") else rest
     relation = things[-1] in RELATIONS and things[-1] not in _ONE
     lone = bool(named) and not relation and not things[-1].endswith("s")
     return Candidate(
-        text=render.build_sentence(
-            render.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words
+        text=factsentences.build_sentence(
+            factsentences.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words
         ),
         kind=Kind.PREFERENCE if favorite else Kind.FACT,
         subject=subject,
         predicate=predicate,
-        object=words.removeprefix("on ").removeprefix("in ") if found or times else render.render_value(body, text, (), speech.speaker),
+        object=words.removeprefix("on ").removeprefix("in ")
+        if found or times
+        else factsentences.render_value(body, text, (), speech.speaker),
         category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
         single=bool(favorite)
         or lone
@@ -154,7 +156,7 @@ def extract_inverse_attribute(clause: EnglishClause, text: str, speech: Utteranc
     name = text[clause.owner[0].start : clause.owner[-1].end]
     predicate = canonical_predicate(noun)
     return Candidate(
-        text=render.build_sentence(name, "is", render.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker)),
+        text=factsentences.build_sentence(name, "is", factsentences.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker)),
         subject=speech.subject, predicate=predicate,
         object=name, category="identity", single=is_single(predicate),
         evidence=(Evidence(text[clause.start : clause.end].strip(), speech.source,

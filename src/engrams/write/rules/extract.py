@@ -10,19 +10,19 @@ from datetime import datetime, timedelta
 from engrams.text.when import TimeSpan
 from engrams.types import Evidence, Kind
 from engrams.write.candidate import Candidate
-from engrams.write.rules import dates, render
+from engrams.write.predicateslots import canonical_predicate, is_single
+from engrams.write.rules import dates, factsentences
 from engrams.write.rules.actions import interpret_action
 from engrams.write.rules.attribute import extract_attribute, extract_changed_attribute, extract_inverse_attribute
 from engrams.write.rules.clauses import EnglishClause, parse_clauses
-from engrams.write.rules.commands import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.copula import interpret_copula
-from engrams.write.rules.languages.match import extract_foreign
+from engrams.write.rules.fragmentfilter import is_sound
+from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
+from engrams.write.rules.languages.sentencematcher import extract_foreign
 from engrams.write.rules.lexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.meaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.predicates import JOBS, RELATIONS
 from engrams.write.rules.segment import ClauseToken, TextSentence, split_sentences, tokens
-from engrams.write.rules.sound import is_sound
-from engrams.write.slots import canonical_predicate, is_single
 
 _MOST = 24
 
@@ -60,7 +60,7 @@ def is_explicit(text: str) -> bool:
 
 def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
     """Keep an explicit request verbatim where no rule matches."""
-    from engrams.write.rules.render import build_sentence, to_third_person
+    from engrams.write.rules.factsentences import build_sentence, to_third_person
 
     line = text.strip().split("\n")[0].strip(" .!")
     if (
@@ -181,20 +181,20 @@ def _to_candidate(
     if reading.kind is Kind.PREFERENCE:
         found = tuple(span for span in found if dates.names_year(span))  # "I love the sea in June" is of every June
     name = "" if clause.person != "other" else speech.speaker
-    words = render.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
+    words = factsentences.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
     if clause.infinitive and rest and rest[0].lower != "to":
         words = f"to {words}"
     when = dates.pick_most_exact(found)
     late = _spell_leading_time(text, when) if when and when.at < clause.start else ""
-    verb = render.render_verb(clause)
+    verb = factsentences.render_verb(clause)
     effect = reading.effect
-    value = reading.value or render.render_value(reading.object, text, found, name)
+    value = reading.value or factsentences.render_value(reading.object, text, found, name)
     begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at)
     predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
     return Candidate(
-        text=render.build_sentence(subject.shown, verb, words, late),
+        text=factsentences.build_sentence(subject.shown, verb, words, late),
         kind=reading.kind,
         subject=subject.key,
         predicate=predicate,
@@ -219,7 +219,7 @@ def _to_candidate(
 def _spell_leading_time(text: str, when: TimeSpan) -> str:
     """Spell out a time that stood before the subject."""
     before = _BEFORE.search(text[: when.at])
-    spelled = render.to_third_person(text, when.at, when.at + len(when.text), (when,))
+    spelled = factsentences.to_third_person(text, when.at, when.at + len(when.text), (when,))
     return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
 
 
@@ -234,7 +234,7 @@ def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: Cla
     )
     return replace(
         main,
-        text=render.build_sentence(subject.shown, words),
+        text=factsentences.build_sentence(subject.shown, words),
         predicate=reading.predicate,
         object=value,
         category=reading.category,
@@ -267,7 +267,7 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
     first = clause.owner[0].lower
     if first in ("he", "she"):
         return replace(last, extra=()) if last and not last.key.startswith("the ") else None
-    shown = render.to_third_person(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
+    shown = factsentences.to_third_person(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
     if first == "the":
         return ClauseSubject(shown.partition(" ")[2], shown)
     if first not in ("my", "our"):
@@ -280,7 +280,7 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
         name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
         relation = words[at].lower
         known = Candidate(
-            text=render.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
+            text=factsentences.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
             predicate=relation, object=name, category="family",
             evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
             trust=speech.trust, said_at=speech.said_at, reason="rule relation",
@@ -343,10 +343,10 @@ _NOT_A = re.compile(
 def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) -> Candidate:
     """Correct "Anna isn't a doctor, she's a dentist"."""
     who, value = match["s"], match["v"]
-    shown = render.to_third_person(who, 0, len(who), (), speech.speaker)
+    shown = factsentences.to_third_person(who, 0, len(who), (), speech.speaker)
     job = value.split()[-1].lower() in JOBS
     return Candidate(
-        text=render.build_sentence(shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"),
+        text=factsentences.build_sentence(shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"),
         kind=Kind.CORRECTION, subject=who.split()[-1] if who.split()[-1][0].isupper() else f"{speech.subject}'s {who.split()[-1]}",
         predicate="job" if job else "is", object=value, category="work" if job else "knowledge", effect="corrects", single=job,
         wrong_value=match["n"], evidence=(speech.evidence(quote),), confidence=0.85, importance=0.7, trust=speech.trust,

@@ -14,7 +14,7 @@ from engrams.surfaces.http.rest.caller import IdentifiedCaller, PersonCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
-from engrams.types.logs import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
+from engrams.types.logenums import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 if TYPE_CHECKING:
     from engrams.build import CrisisLog, FeedbackLog

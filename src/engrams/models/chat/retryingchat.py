@@ -1,0 +1,217 @@
+"""Ask a chat server with retries, corrections, meter and budget."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from engrams.errors import ModelError
+from engrams.models.chat.adaptivetimeout import ModelPace
+from engrams.models.chat.protocol import ChatServer, JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult
+from engrams.models.chat.structuredoutput import (
+    InvalidAnswer,
+    JsonModeLadder,
+    ValidAnswer,
+    compose_correction,
+    compose_messages,
+    is_unusable,
+    judge_reply,
+    next_mode,
+    unusable_error,
+    wrap_schema,
+)
+from engrams.models.chat.usagemeter import InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.retry import RetryPolicy, with_retries
+from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelMeasurement
+from engrams.types import Json
+
+_LOG = logging.getLogger(__name__)
+_CORRECTIONS = 3
+_REFUSALS = 4
+_CLOSED = "The model was closed."
+_CITY: dict[str, Json] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_MEASURED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AskLimits:
+    """Limits: ``timeout`` seconds for one answer, ``corrections`` of an unusable one."""
+
+    timeout: float = 300.0
+    corrections: int = _CORRECTIONS
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(slots=True)
+class _AskRun:
+    """State of one ask; ``partial``: valid data of a cut answer."""
+
+    ask: ChatRequest
+    deadline: float
+    calls: int = 0
+    tokens: int = 0
+    limit: int = 0
+    messages: tuple[ChatMessage, ...] = ()
+    partial: Json = field(default=None)
+    mode: JsonMode = JsonMode.SCHEMA
+    refusals: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def seconds_left(self) -> float:
+        return self.deadline - time.monotonic()
+
+
+class ServedChat:
+    """Chat port over one server; threads share it.
+
+    An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a correction has them anew. One ``ask``
+    lasts at most its own ``timeout``, if it has one."""
+
+    def __init__(
+        self,
+        server: ChatServer,
+        budget: ModelBudget,
+        *,
+        limits: AskLimits | None = None,
+        modes: JsonModeLadder | None = None,
+        meter: UsageMeter | None = None,
+        pace: ModelPace | None = None,
+    ) -> None:
+        self._server = server
+        self._limits = limits or AskLimits()
+        self.pace = pace or ModelPace(InMemorySpend(), server.name, self._limits.timeout)
+        self._modes = modes or JsonModeLadder()
+        self._closed = threading.Event()
+        self._reported = ""
+        self.budget = budget
+        self.meter = meter or UsageMeter()
+
+    @property
+    def name(self) -> str:
+        return self._server.name
+
+    def ask(self, ask: ChatRequest) -> ChatAnswer:
+        """Return the model's answer; with a schema, its ``data`` satisfies it.
+
+        ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls or tokens
+        are used up."""
+        run = _AskRun(ask, math.inf if ask.timeout is None else time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
+        problem = ""
+        for _ in range(1 + self._limits.corrections):
+            reply = self._exchange(run)
+            verdict = judge_reply(reply, ask.schema)
+            match verdict:
+                case ValidAnswer(text, data, note):
+                    if ask.schema is not None:
+                        self._modes.record_answer(run.mode, json=True)
+                    notes = (*run.notes, note) if note else tuple(run.notes)
+                    return ChatAnswer(text, data, run.calls, run.tokens, reply.model or self.name, notes)
+                case InvalidAnswer():
+                    problem = verdict.problem
+                    self._prepare_correction(run, verdict, reply)
+                case _:
+                    assert_never(verdict)
+        if run.partial is not None:
+            text = json.dumps(run.partial, ensure_ascii=False)
+            return ChatAnswer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
+        raise unusable_error(self.name, 1 + self._limits.corrections, problem)
+
+    def measure(self) -> ModelMeasurement:
+        """Measure the model by two short questions.
+
+        ModelError, BudgetError: it does not answer. An answer that is no JSON is no error."""
+        day = self.budget.reserve(_MEASURED)
+        try:
+            found = self._server.probe(self.pace.allowed_seconds())
+        finally:
+            self.budget.settle_reservation(day, _MEASURED, _MEASURED)
+        start = time.monotonic()
+        try:
+            self.ask(ChatRequest((ChatMessage("user", "Give the name of any city as JSON."),), "doctor", _CITY, max_tokens=64))
+            way = str(self._modes.current())
+        except ModelError as problem:
+            if not is_unusable(problem):
+                raise
+            way = ""
+        return ModelMeasurement(found.first_seconds, time.monotonic() - start, way, found.context_tokens)
+
+    def close(self) -> None:
+        """End waits and requests; running asks raise ModelError."""
+        self._closed.set()
+        self._server.close()
+
+    def _prepare_correction(self, run: _AskRun, verdict: InvalidAnswer, reply: ServerReply) -> None:
+        ask = run.ask
+        self.meter.add(ask.purpose, corrections=1)
+        run.notes.append(f"asked again: {verdict.problem}"[:200])
+        if ask.schema is not None:
+            self._modes.record_answer(run.mode, json=verdict.json)
+        if verdict.cut:
+            run.limit = min(run.limit * 2, ask.max_tokens * 4)
+        run.partial = verdict.partial if verdict.partial is not None else run.partial
+        run.messages = compose_correction(ask.messages, reply.text, verdict.problem, ask.schema)
+
+    def _exchange(self, run: _AskRun) -> ServerReply:
+        """Get one reply, with retries, in the best mode the server takes."""
+        run.mode, run.refusals = self._modes.current(), 0
+        # A model that did not answer in time is not asked again at once: it may still be at work.
+        deadline = time.monotonic() + self.pace.allowed_seconds() if run.ask.timeout is None else run.deadline
+        try:
+            reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, deadline, self._closed)
+        except ModelError as problem:
+            self._log_once(problem)
+            raise
+        self._reported = ""
+        return reply
+
+    def _send_accepted(self, run: _AskRun) -> ServerReply:
+        while run.refusals <= _REFUSALS:
+            sent = self._send(run)
+            match sent:
+                case ServerReply():
+                    return sent
+                case ServerRefusal():
+                    run.refusals += 1
+                    run.mode = run.mode if sent.mode is None else next_mode(run.mode)
+                case _:
+                    assert_never(sent)
+        raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
+
+    def _send(self, run: _AskRun) -> ServerResult:
+        ask, mode = run.ask, run.mode
+        if self._closed.is_set():
+            raise ModelError(_CLOSED, hint="Open a new engine.")
+        allowed = self.pace.allowed_seconds()
+        seconds = min(allowed, run.seconds_left())
+        if seconds <= 0:
+            raise ModelError(f"{self.name} took longer than {ask.timeout:.3g} seconds.", hint="Allow more time, or choose a smaller model.")
+        messages = compose_messages(run.messages, ask.schema, mode)
+        schema = None if ask.schema is None else wrap_schema(ask.schema)
+        call = ServerCall(messages, seconds, schema, mode, run.limit, ask.temperature)
+        prompt = sum(estimate_tokens(message.content) for message in messages)
+        day = self.budget.reserve(prompt + run.limit)
+        used, failures, start = 0, 1, time.monotonic()
+        try:
+            sent = self._server.send(call)
+            failures = 0
+            if isinstance(sent, ServerReply):
+                used = sent.tokens or prompt + estimate_tokens(sent.text)
+            return sent
+        finally:
+            run.calls += 1
+            run.tokens += used
+            self.budget.settle_reservation(day, prompt + run.limit, used)
+            self.meter.add(ask.purpose, calls=1, failures=failures, tokens=used)
+            if ask.timeout is None:
+                self.pace.record(time.monotonic() - start, allowed, answered=bool(used))
+
+    def _log_once(self, problem: ModelError) -> None:
+        """Log a permanent failure once, until a call succeeds."""
+        if not problem.retryable and self._reported != problem.message:
+            self._reported = problem.message
+            _LOG.warning("%s %s", problem.message, problem.hint)

@@ -1,0 +1,157 @@
+"""Candidates for a query, and links between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
+
+from engrams.ports.recordstore import AsOf, ScopeReach, Where
+from engrams.text.terms import NO_FORMS, TermForms
+from engrams.types import Edge, EdgeType, Kind, Scope, Topic
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float32]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+    Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateQuery:
+    """A search for candidates.
+    ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
+
+    ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
+    superseded and archived ones (a read with ``as_of`` always may see them)."""
+
+    reach: ScopeReach
+    now: datetime
+    terms: tuple[tuple[str, float], ...] = ()
+    vector: Floats | None = None
+    model: str = ""
+    width: int = 400
+    as_of: AsOf | None = None
+    history: bool = False
+    kinds: tuple[Kind, ...] = ()
+    where: Where | None = None
+    forms: TermForms = NO_FORMS
+
+
+SKILL = "skill:"
+"""Prefix of a skill's id; the skill's name follows."""
+
+
+def is_skill(id: str) -> bool:
+    """True for the id of a skill, which is never stored."""
+    return id.startswith(SKILL)
+
+
+class IndexedIds(Sequence[str]):
+    """Ids that know their places.
+    The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came
+    later."""
+
+    __slots__ = ("_count", "_names", "_places")
+
+    def __init__(self, names: list[str]) -> None:
+        self._names, self._count = names, len(names)
+        self._places: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return self._names[: self._count][place]
+        return self._names[place if place >= 0 else place + self._count]
+
+    def __iter__(self) -> Iterator[str]:
+        return islice(self._names, self._count)
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        if self._places is None:
+            self._places = {name: place for place, name in enumerate(self)}
+        return self._places
+
+    def grown(self, more: Sequence[str]) -> IndexedIds:
+        """Append ids in place, sharing storage.
+        Only the latest of a line may grow."""
+        if self._places is not None:
+            self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
+        self._names += more
+        made = IndexedIds(self._names)
+        made._places = self._places
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePool:
+    """Candidates as columns of one length, in no order.
+    Scores are absolute and 0 where a source saw nothing.
+
+    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one after
+    it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the query could
+    score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks, (name, role) each;
+    ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said). ``aging``: which ones
+    are long known, and fade more slowly (None: none). ``kinds``: no record of the owner is of another kind (None: unknown)."""
+
+    ids: IndexedIds
+    cos: Floats
+    cosctx: Floats
+    cosnext: Floats
+    bm: Floats
+    bmctx: Floats
+    bmses: Floats
+    embedded: Flags
+    times: npt.NDArray[np.float64]
+    sessions: Integers
+    place: Integers
+    voices: Sequence[tuple[str, str]]
+    voice: Integers
+    words: Floats
+    question: Flags
+    dated: Flags
+    importance: Floats
+    confidence: Floats
+    total: int = 0
+    exact: bool = True
+    aging: Flags | None = None
+    kinds: frozenset[str] | None = None
+
+
+class Search(Protocol):
+    """Candidates for a query, with the raw score of each source."""
+
+    def seek(self, seek: CandidateQuery) -> CandidatePool: ...
+
+    def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+        """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
+        ...
+
+    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
+        """Speakers in reach, with counts of their records."""
+        ...
+
+
+class LinkStore(Protocol):
+    """Links between nodes."""
+
+    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+        """Edges at either end of any of ``nodes``."""
+        ...
+
+    def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
+        """Topics and concepts of the scopes in reach, by id."""
+        ...

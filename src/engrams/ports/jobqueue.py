@@ -1,0 +1,139 @@
+"""Background jobs and the use of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from engrams.ports.recordstore import JobSpec
+from engrams.types import Meta
+
+EXTRACT = "extract"
+EMBED = "embed"
+FINALISE = "finalise"
+TOPICS = "topics"
+"""The kinds of job that writes and searches ask for; their handlers are in ``tend``. The key of TOPICS is an owner's."""
+CHANGES = "changes"
+"""Find what new messages of an owner end. Its key is the owner's."""
+ROLL, REVIEW = "roll", "review"
+"""Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
+PURGE = "purge"
+"""Finish a purge. Its payload is a ``PurgeOrder``; finishing empties it."""
+GARDEN, WAKE = "garden", "garden-wake"
+"""Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
+``{owner}|{name}``."""
+JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
+"""Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
+
+KEPT = "kept"
+"""Part of a payload that holds a model's answers until they are stored; they may quote any memory that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as a worker sees it.
+    ``state``: waiting, running, dead, done. ``lease``: the claim's token."""
+
+    id: str
+    kind: str
+    key: str
+    payload: Meta
+    state: Literal["waiting", "running", "dead", "done"]
+    attempt: int
+    due: datetime
+    priority: int = 0
+    error: str = ""
+    lease: str = ""
+    lease_until: datetime | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobClaim:
+    """Claim of one due job.
+    ``kinds`` empty: any; highest priority first, then earliest. Expired leases count.
+
+    ``id``: exactly this job, if nobody has it, whether due or not."""
+
+    worker: str
+    now: datetime
+    lease_seconds: float = 60.0
+    kinds: tuple[str, ...] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailure:
+    """A job that failed: run again at ``retry_at``, or dead (None).
+    ``counts``: it is one of its attempts; else it was only put off."""
+
+    lease: str
+    error: str
+    at: datetime
+    retry_at: datetime | None
+    counts: bool = True
+
+
+class JobQueue(Protocol):
+    """Durable named work with leases.
+    Enqueuing and finishing in a write's transaction go through ``WriteBatch``."""
+
+    def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]: ...
+
+    def claim(self, claim: JobClaim) -> Job | None: ...
+
+    def renew(self, lease: str, until: datetime) -> bool: ...
+
+    def keep(self, lease: str, payload: Meta) -> bool:
+        """Replace the payload of a running job.
+        False: the lease was lost; another worker has the job."""
+        ...
+
+    def finish(self, lease: str, at: datetime) -> bool:
+        """False: the lease was lost; another worker has the job."""
+        ...
+
+    def fail(self, failure: JobFailure) -> bool: ...
+
+    def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]: ...
+
+    def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
+        """Waiting jobs of one kind with this key prefix."""
+        ...
+
+    def workload(self) -> Mapping[str, Mapping[str, int]]:
+        """``{kind: {state: n}}``."""
+        ...
+
+    def retry(self, ids: Sequence[str], at: datetime) -> int:
+        """Put dead jobs back to waiting; all, without ids.
+        How many."""
+        ...
+
+    def next_due(self) -> datetime | None: ...
+
+    def cancel(self, ids: Sequence[str]) -> int:
+        """Drop waiting jobs; their number.
+        Running, dead and done ones stay."""
+        ...
+
+
+class UsageLedger(Protocol):
+    """Model use by day, shared by every process on the store."""
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        """Add to a day's calls and tokens.
+        The day is text (``2026-11-21``), numbers may be negative; the new totals, in one step that no other caller can come between.
+        The last few days are kept. Adding nothing only looks."""
+        ...
+
+    def record_pace(self, model: str, seconds: float) -> None:
+        """Keep the seconds that one answer of a model took."""
+        ...
+
+    def load_pace(self, model: str) -> tuple[float, ...]:
+        """Return the seconds of a model's last answers.
+        At most 50, oldest first."""
+        ...

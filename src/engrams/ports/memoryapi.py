@@ -1,0 +1,34 @@
+"""Memory as components below the engine see it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from engrams.ports.recordstore import RecordPage
+from engrams.types import Kind, Receipt, Record, Scope, SearchResult
+
+
+class MemoryReader(Protocol):
+    """Reads of single memories and pages of them."""
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def get_editable(self, id: str, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
+
+
+class MemoryApi(Protocol):
+    """Reads and writes as a person asks for them."""
+
+    def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
+
+    def forget(self, id: str, *, scope: Scope, reason: str = "") -> Record: ...
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
+
+    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> SearchResult: ...
+
+    def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...

@@ -1,0 +1,278 @@
+"""Records and everything one write does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from engrams.ports.purgetypes import PurgeReport
+from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Topic, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A new record.
+    ``dedup``: where an active record of this scope and kind has the same content hash, bump that one (strength + 1) instead. A
+    non-empty ``external_id`` that the scope holds already always stores nothing. ``history``: what happened to it elsewhere, oldest
+    first, kept in the place of an entry of its own; versions differ."""
+
+    record: Record
+    dedup: bool = False
+    vector: Vector | None = None
+    history: tuple[HistoryEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """New values for some fields of one record.
+    ``expect``: the version it must still have (None: any)."""
+
+    owner: Scope
+    id: str
+    fields: Meta
+    action: str
+    expect: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLease:
+    """Claim of a worker on one job. ``token``: unique."""
+
+    worker: str
+    token: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """Work for later.
+    One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with ``debounce``: the newer one), and unites
+    the lists ``items`` and ``signals`` of the payload.
+
+    ``lease``: the job begins running, held by it; nothing merges with it. A batch that stores nothing new makes no such job."""
+
+    kind: str
+    key: str
+    payload: Meta = field(default_factory=dict)
+    due: datetime | None = None
+    priority: int = 0
+    debounce: bool = False
+    attempts: int = 5
+    lease: JobLease | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A persisted conversation.
+    ``state``: active, closing, closed. ``data`` is the session package's own JSON."""
+
+    id: str
+    scope: Scope
+    state: str
+    started_at: datetime
+    last_active: datetime
+    token: int = 0
+    data: Meta = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerStateRow:
+    """State of one owner under a name, in its component's own JSON.
+    ``token``: grows with each save; 0: not stored yet."""
+
+    owner: Scope
+    name: str
+    token: int = 0
+    data: Meta = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """A file-side effect still to be carried out."""
+
+    id: int
+    topic: str
+    owner: Scope
+    record: str
+    payload: Meta
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBatch:
+    """Everything one write does, in ONE transaction: all of it or none.
+    ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do.
+
+    ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in
+    it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
+    own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict. ``states``: saved
+    as ``OwnerState.save_state`` does, each expecting its own token."""
+
+    actor: str
+    reason: str
+    at: datetime
+    puts: tuple[NewRecord, ...] = ()
+    changes: tuple[RecordChange, ...] = ()
+    vectors: tuple[tuple[Scope, Vector], ...] = ()
+    edges: tuple[Edge, ...] = ()
+    unlink: tuple[Edge, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    jobs: tuple[JobSpec, ...] = ()
+    finish: tuple[str, ...] = ()
+    progress: tuple[tuple[str, Meta], ...] = ()
+    outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
+    sessions: tuple[SessionRow, ...] = ()
+    states: tuple[OwnerStateRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """Result of a batch.
+    ``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for each job of
+    the batch; empty: it was not made."""
+
+    existing: Mapping[str, str] = field(default_factory=dict)
+    jobs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test on one field.
+    Of a record, or of its metadata as ``meta.name`` (dotted path)."""
+
+    field: str
+    op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Conditions joined by ``op``; ``not`` negates the conjunction of its parts."""
+
+    op: Literal["and", "or", "not"]
+    parts: tuple[Condition | Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """A point in both times.
+    What was true at ``valid``, as known at ``known`` (None: now)."""
+
+    valid: datetime | None = None
+    known: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeReach:
+    """Scopes of one owner that a read sees.
+    Exactly ``scopes``, or with ``tree`` also everything below them."""
+
+    owner: Scope
+    scopes: tuple[Scope, ...]
+    tree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordQuery:
+    """A listing.
+    ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
+
+    ``order`` believed: corrections, then rules, then the rest by confidence times trust; it has one page only.
+
+    ``predicates``: any of these. ``about``: names, folded; the subject holds one of them or is a part of it, as "ada" is of "ada lovelace";
+    one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins."""
+
+    reach: ScopeReach
+    kinds: tuple[Kind, ...] = ()
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    as_of: AsOf | None = None
+    session: str = ""
+    subject: str = ""
+    predicates: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    hash: str = ""
+    external_id: str = ""
+    sources: tuple[str, ...] = ()
+    prefix: str = ""
+    where: Where | None = None
+    text: str = ""
+    order: Literal["newest", "oldest", "believed"] = "newest"
+    after: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    records: tuple[Record, ...]
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactSlot:
+    """Subject and predicate of a statement, without its object.
+    ``role``: of whoever stated it."""
+
+    id: str
+    subject: str
+    predicate: str
+    role: str
+    version: int
+
+
+class RecordStore(Protocol):
+    """The durable records, their history and their vectors."""
+
+    def commit(self, batch: WriteBatch) -> CommitResult:
+        """Durable when it returns.
+        ConflictError: a version changed. NotFoundError: a change names no record."""
+        ...
+
+    def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        """Existing records, in the order of ``ids``."""
+        ...
+
+    def find(self, query: RecordQuery) -> RecordPage: ...
+
+    def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
+        """``find`` where only the slots matter."""
+        ...
+
+    def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
+        """Oldest first."""
+        ...
+
+    def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
+        """The scopes that hold records; all owners' with None (administration only)."""
+        ...
+
+    def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
+        """Count records.
+        By ``status``, ``kind``, ``layer``, ``tier``; active ones by tier, ``active``, and by layer, ``layers``; vectors by ``model``."""
+        ...
+
+    def purge(
+        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+    ) -> PurgeReport:
+        """Erase records and keep empty tombstones.
+        Text, vectors, index rows, edges, history and derived jobs go.
+
+        ``rewrites``: new texts of records that stay, in the same transaction. ``words``: removed from their history too, and from the
+        owner's sessions, states and jobs."""
+        ...
+
+    def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
+        """Retrievable records without a vector of ``model``, for backfill, by id."""
+        ...
+
+    def outbox(self, limit: int) -> tuple[OutboxEntry, ...]: ...
+
+    def clear(self, ids: Sequence[int]) -> None:
+        """Remove outbox entries that were carried out."""
+        ...
+
+    def check(self, repair: bool) -> Mapping[str, Json]:
+        """Check the files: ``{"ok": bool, "problems": [...], "repaired": [...], "bytes": n, ...}``."""
+        ...
+
+    def close(self) -> None: ...

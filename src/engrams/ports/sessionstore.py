@@ -1,0 +1,45 @@
+"""Sessions and states of owners, kept in the store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from engrams.ports.recordstore import OwnerStateRow, ScopeReach, SessionRow
+from engrams.types import Scope
+
+LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION = (
+    "learned", "profile", "garden", "imports", "unsaved", "calibration",
+)  # fmt: skip
+"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports, sessions with a wish not to be
+saved, the floor of what counts as near."""
+
+
+class Sessions(Protocol):
+    def load(self, owner: Scope, id: str) -> SessionRow | None: ...
+
+    def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
+        """Store it with ``token`` + 1.
+        ConflictError where the stored token is not ``expect`` (None: any)."""
+        ...
+
+    def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
+        """Active or closing ones last active before (or at) that time."""
+        ...
+
+    def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
+        """Latest first."""
+        ...
+
+
+class OwnerState(Protocol):
+    """Small states of owners, changed by compare and swap."""
+
+    def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
+        """The stored state, or an empty one with token 0."""
+        ...
+
+    def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
+        """Store it with the next token.
+        ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
+        ...

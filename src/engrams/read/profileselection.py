@@ -1,0 +1,102 @@
+"""The profile that stands at the head of every context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from engrams.ports import RecordQuery, TokenCounter
+from engrams.read.render import frame_statements, profile_frame, profile_statement, profile_version
+from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.tokenbudget import MISSES, take_fitting
+from engrams.read.triggerrules import out_of_season
+from engrams.settings import ReadSettings
+from engrams.types import Kind, Record, Status
+
+_USER = "user"
+_DESCRIBING = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
+_OWN_LABELS = frozenset({"conversation", "session", "thread", "chat"})
+_PASSING_CATEGORIES = frozenset({"context", "event", ""})
+_STATES = frozenset({"home", "work", "education", "family", "identity"})
+"""Categories in which what changed is what is so now: "moved to Berlin"."""
+_UNLASTING = ("hearsay", "modality", "temporal", "effect")
+_PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
+_READ = 500
+_LEAST, _USUAL, _SPARE = 5, 12, 20
+"""Approximate tokens of the shortest and of a usual statement; extra items to make up for long ones."""
+
+_Statement: TypeAlias = tuple[Record, tuple[str, str]]
+
+
+def fits_profile(record: Record) -> bool:
+    """Test for a rule, or a lasting description of the user (001).
+
+    Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope or a conversation of theirs, not in a project; or
+    stated as a fact, as it is. Lasting: a lasting category, no end, no hearsay or supposition, no event but a change of state."""
+    if record.kind not in _DESCRIBING or not (record.subject or record.category):
+        return True
+    names, subject = (_USER, record.scope.labels[1].casefold()), record.subject.casefold()
+    theirs = subject in names or subject.startswith(f"{_USER}'s ")
+    inside = all(label in _OWN_LABELS for label in record.scope.labels[2::2])
+    passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
+    lasts = record.valid_to is None and not passing and not any(record.meta.get(name) for name in _UNLASTING)
+    return theirs and inside and lasts
+
+
+def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
+    """Filter by the setting: ``all``, or only what ``fits_profile``."""
+    return [record for record in records if profile == "all" or fits_profile(record)]
+
+
+def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
+    """Select corrections and rules, then the most believed statements, within ``tokens``."""
+    section = deps.settings
+    if not section.correction_tokens:
+        asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL))
+        key = (request.reach, request.kinds, tokens)
+        seen = tuple((slot.id, slot.version) for slot in deps.records.slots(asked)) if request.as_of is None else ()
+        known = deps.profiles.find(key, seen) if seen else None
+        if known is not None:
+            return known
+        found = deps.records.find(asked).records
+        some = _filter_standing(found, section)
+        kept = _fit_statements(some, tokens, section, counter)
+        # Final if that was everything, or if it stopped at the limit of misses: more items would not change it.
+        if len(found) < asked.limit or len(some) - len(kept) > _allowed_misses(section):
+            if seen:
+                deps.profiles.keep(key, seen, kept)
+            return kept
+    every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
+    return _fit_statements(_filter_standing(every, section), tokens, section, counter)
+
+
+def _profile_query(request: ReadRequest, most: int) -> RecordQuery:
+    kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
+    return RecordQuery(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
+
+
+def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
+    return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
+
+
+def _fit_statements(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
+    """Take corrections within their own tokens, then the rest."""
+    misses = _allowed_misses(section)
+    said = [(record, profile_statement(record)) for record in records]
+    number = profile_version(records)
+
+    def render(some: Sequence[_Statement]) -> str:
+        return frame_statements((each for _, each in some), number)
+
+    own = [each for each in said if section.correction_tokens and each[0].kind is Kind.CORRECTION]
+    rest = [each for each in said if each not in own] if own else said
+    first = take_fitting(own, render, min(section.correction_tokens, tokens), counter, misses)
+    kept = [record for record, _ in (*first, *take_fitting(rest, lambda some: render([*first, *some]), tokens, counter, misses))]
+    # The final version number may take more tokens than the one used while fitting.
+    while kept and counter.count(profile_frame(kept)) > tokens:
+        kept.pop()
+    return kept
+
+
+def _allowed_misses(section: ReadSettings) -> int:
+    return MISSES if section.overflow == "skip" else 0

@@ -1,0 +1,163 @@
+"""Context delivery per turn: immediate or late, without repeats."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from engrams.errors import ModelError
+from engrams.ports import Clock, Embedder, TokenCounter
+from engrams.session.prefetch import ContextPrefetcher
+from engrams.settings import DeliverySettings
+from engrams.types import Context
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Floats
+
+
+EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
+
+_CONVERSATIONS = 10_000
+
+ContextReader = Callable[[frozenset[str]], Context]
+"""Reads a context without the given ids."""
+
+
+class ContextDelivery:
+    """Contexts by conversation, in this process only. Thread safe."""
+
+    def __init__(self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock) -> None:
+        self._settings, self._embedder, self._counter = settings, embedder, counter
+        self._started: dict[str, None] = {}
+        self._lock = threading.Lock()
+        self._shown = RecentlyShown(timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock)
+        self._pending: ContextPrefetcher[Context] = ContextPrefetcher(timedelta(seconds=settings.prefetch_ttl_seconds), clock)
+
+    def is_first_turn(self, session: str) -> bool:
+        """Return True once per conversation, for a first turn that catches up."""
+        if not self._settings.catch_up:
+            return False
+        with self._lock:
+            known = session in self._started
+            self._started[session] = None
+            while len(self._started) > _CONVERSATIONS:
+                del self._started[next(iter(self._started))]
+        return not known
+
+    def deliver(self, session: str, query: str, read: ContextReader) -> Context:
+        """Return the context of this turn.
+
+        One turn late, ``read`` runs in the background for the next turn; without a result this turn gets an empty context."""
+        if self._settings.mode == "sync":
+            return self._record_shown(session, self._read_context(session, query, read))
+        ready = self._pending.take(session)
+        self._pending.submit(session, lambda: self._read_context(session, query, read))
+        return EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
+
+    def close(self) -> None:
+        self._pending.close()
+
+    def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
+        if not self._settings.shown_minutes:
+            return read(frozenset())
+        self._shown.detect_topic_change(session, self._embed_query(query))
+        return read(self._shown.shown_ids(session))
+
+    def _record_shown(self, session: str, made: Context) -> Context:
+        """Return the context and record its hits; repeated hits are removed."""
+        ids = [hit.record.id for hit in made.hits]
+        if not self._settings.shown_minutes or not ids:
+            return made
+        if not self._shown.filter_new(session, ids):
+            rest = replace(made, tail=made.summary, hits=())
+            return replace(rest, tokens=self._counter.count(rest.text))
+        self._shown.mark_shown(session, ids)
+        return made
+
+    def _embed_query(self, query: str) -> Floats | None:
+        """Embed the query; None where the model fails or has no vector."""
+        if not self._embedder.card.dimension or not query.strip():
+            return None
+        try:
+            vector = self._embedder.embed([query], "query")[0]
+        except ModelError:
+            return None
+        return vector if vector.any() else None
+
+
+_SAME = timedelta(seconds=90)
+_ALIKE, _OVERLAP = timedelta(seconds=180), 0.8
+_MOST = 10_000
+"""Conversations kept at most; least recently active evicted first."""
+
+
+@dataclass(slots=True)
+class _ShownState:
+    """State of one conversation: times shown, last set shown, topic vector."""
+
+    at: dict[str, datetime] = field(default_factory=dict)
+    last: frozenset[str] = frozenset()
+    when: datetime | None = None
+    about: Floats | None = None
+
+
+class RecentlyShown:
+    """Shown memories by conversation; ``memory`` is how long. Thread safe."""
+
+    def __init__(self, memory: timedelta, topic: float, clock: Clock) -> None:
+        self._memory, self._topic, self._clock = memory, topic, clock
+        self._lock = Lock()
+        self._states: dict[str, _ShownState] = {}
+
+    def detect_topic_change(self, session: str, about: Floats | None) -> bool:
+        """Record the turn's topic, a unit vector. True: it changed.
+
+        A change of topic clears what counts as shown."""
+        with self._lock:
+            seen = self._get_state(session)
+            before, seen.about = seen.about, about if about is not None else seen.about
+            changed = before is not None and about is not None and len(before) == len(about) and float(before @ about) < self._topic
+            if changed:
+                seen.at.clear()
+                seen.last, seen.when = frozenset(), None
+            return changed
+
+    def filter_new(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return ids that may be shown now, in their order.
+
+        Empty where they repeat the last set: the same set waits 90 seconds, one that overlaps it by 0.8 waits 180."""
+        now = self._clock()
+        with self._lock:
+            seen = self._get_state(session)
+            some = frozenset(ids)
+            if seen.when is not None and some:
+                ago = now - seen.when
+                alike = len(some & seen.last) >= _OVERLAP * len(some | seen.last)
+                if (some == seen.last and ago < _SAME) or (alike and ago < _ALIKE):
+                    return ()
+            return tuple(name for name in ids if name not in seen.at or now - seen.at[name] >= self._memory)
+
+    def shown_ids(self, session: str) -> frozenset[str]:
+        """Return ids shown so recently that they need not be searched."""
+        now = self._clock()
+        with self._lock:
+            return frozenset(name for name, at in self._get_state(session).at.items() if now - at < self._memory)
+
+    def mark_shown(self, session: str, ids: Collection[str]) -> None:
+        now = self._clock()
+        with self._lock:
+            seen = self._get_state(session)
+            seen.at = {name: at for name, at in seen.at.items() if now - at < self._memory} | dict.fromkeys(ids, now)
+            if ids:
+                seen.last, seen.when = frozenset(ids), now
+
+    def _get_state(self, session: str) -> _ShownState:
+        seen = self._states.pop(session, None) or _ShownState()
+        self._states[session] = seen
+        while len(self._states) > _MOST:
+            del self._states[next(iter(self._states))]
+        return seen

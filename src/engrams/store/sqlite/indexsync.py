@@ -1,0 +1,202 @@
+"""Search candidates from in-memory indexes, synchronised with the database."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
+
+import apsw
+
+from engrams.errors import InputError, StoreError
+from engrams.ports import CandidatePool, CandidateQuery, Clock
+from engrams.settings import StoreSettings
+from engrams.store.sqlite import records, whereclauses
+from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.namedqueries import fetch_all, fetch_one, query, stream_rows
+from engrams.store.sqlite.processforks import register
+from engrams.store.sqlite.vectorrepair import drop_vectors
+from engrams.store.sqlite.whereclauses import join_clauses
+from engrams.text.cache import clear_caches
+from engrams.types import Scope
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Integers
+    from engrams.store.index import OwnerIndex
+
+_BATCH_ROWS = 20_000
+"""Rows loaded at a time: a million at once would need more memory than the index."""
+
+_MANY_ROWS = 200_000
+"""Rows from which memory is released after a load."""
+
+_Key: TypeAlias = tuple[int, str, int, int]
+
+
+@dataclass(slots=True, eq=False)
+class _CachedIndex:
+    """Owner index with its lock; ``bytes``: size after the last use."""
+
+    index: OwnerIndex
+    lock: Lock = field(default_factory=Lock)
+    bytes: int = 0
+
+
+class IndexCache:
+    """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
+
+    def __init__(self, database: Database, settings: StoreSettings, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._lock = Lock()
+        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self.bytes = 0
+        """Size of all indexes in memory."""
+        register(self)
+
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
+        """Find candidates, after all committed changes are indexed."""
+        with self._database.reading() as connection:
+            model, dimension = records.find_model(connection, seek.model)
+            if seek.vector is not None and dimension and len(seek.vector) != dimension:
+                raise InputError(
+                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
+                    hint="Embed the query with the model of the records.",
+                )
+            terms, unknown = _weigh_terms(connection, seek)
+            allowed = _find_allowed(connection, seek)
+        key = (self._database.generation, seek.reach.owner.key, model, dimension)
+        cached = self._get_cached(key)
+        with cached.lock:
+            # No connection is held while waiting for the lock, or during the search.
+            try:
+                with self._database.reading() as connection:
+                    _catch_up(connection, cached.index, seek.reach.owner, model)
+            except BaseException:
+                # An index that missed rows would never load them.
+                self._discard(key)
+                raise
+            if cached.index.damaged:
+                self._drop_damaged(cached.index, model)
+            pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
+            grown = cached.index.bytes - cached.bytes
+            cached.bytes += grown
+        self._trim(grown)
+        return pool
+
+    def _drop_damaged(self, index: OwnerIndex, model: int) -> None:
+        """Remove damaged vectors, so that they are made again.
+
+        Where nothing can be written, the next load tries it."""
+        with suppress(StoreError):
+            self._database.write(drop_vectors, model, index.damaged, self._clock())
+        index.damaged = []
+
+    def drop(self, owner: Scope) -> None:
+        """Drop an owner's indexes: purged text must not stay in memory."""
+        with self._lock:
+            keys = [key for key in self._indexes if key[1] == owner.key]
+        for key in keys:
+            self._discard(key)
+
+    def before_fork(self) -> None:
+        """Lock the cache."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Unlock the cache in the parent."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Clear the cache in the child: an index may be half changed."""
+        self._lock = Lock()
+        self._indexes.clear()
+        self.bytes = 0
+
+    def _discard(self, key: _Key) -> None:
+        with self._lock:
+            if key in self._indexes:
+                self.bytes -= self._indexes.pop(key).bytes
+
+    def _get_cached(self, key: _Key) -> _CachedIndex:
+        from engrams.store.index import OwnerIndex
+
+        with self._lock:
+            if key not in self._indexes:
+                self._indexes[key] = _CachedIndex(OwnerIndex(key[3]))
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
+
+    def _trim(self, grown: int) -> None:
+        with self._lock:
+            self.bytes += grown
+            while self.bytes > self._settings.cache_bytes and len(self._indexes) > 1:
+                self.bytes -= self._indexes.popitem(last=False)[1].bytes
+
+
+def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, model: int) -> None:
+    last = fetch_one(connection, "last_change", owner.key)[0]
+    if last is None or last <= index.last_change:
+        return
+    if index.last_change == 0:
+        # In order of insertion, so that sessions keep the order of their turns.
+        rows = stream_rows(connection, "load_rows", model, owner.key)
+        while some := list(islice(rows, _BATCH_ROWS)):
+            index.load(some)
+        if len(index) > _MANY_ROWS:
+            _release_memory(connection)
+    # Also after the first load: it skips rows that are not retrievable, whose changes count too.
+    before = index.purged_count
+    index.apply(stream_rows(connection, "load_changes", model, owner.key, index.last_change))
+    if index.purged_count > before:
+        # Perhaps by another process: caches of texts here must go too.
+        clear_caches()
+
+
+def _release_memory(connection: apsw.Connection) -> None:
+    """Give memory back after a load.
+
+    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take."""
+    import ctypes
+
+    connection.execute(query("shrink"))
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def _weigh_terms(connection: apsw.Connection, seek: CandidateQuery) -> tuple[list[tuple[int, float]], float]:
+    """Weigh the known terms, by number, and sum the others.
+
+    A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
+    forms = seek.forms.forms
+    words = {term: (term, *forms.get(term, ())) for term, _ in seek.terms}
+    listed = json.dumps(list({word for some in words.values() for word in some}), ensure_ascii=False)
+    numbers: dict[str, int] = dict(fetch_all(connection, "find_terms", listed)) if seek.terms else {}
+    known: list[tuple[int, float]] = []
+    unknown = 0.0
+    for term, weight in seek.terms:
+        held = [numbers[word] for word in words[term] if word in numbers]
+        if term in numbers and not seek.forms.sure:
+            held = held[:1]
+        known += [(number, weight / len(held)) for number in held]
+        unknown += 0.0 if held else weight
+    return known, unknown
+
+
+def _find_allowed(connection: apsw.Connection, seek: CandidateQuery) -> Integers | None:
+    condition = whereclauses.where_clause(seek.where)
+    if not condition.text:
+        return None
+    import numpy as np
+
+    found = join_clauses([whereclauses.reach_clause(seek.reach), condition])
+    rows = connection.execute(f"{query('numbers')} WHERE {found.text}", found.values)
+    return np.fromiter((number for (number,) in rows), np.int64)

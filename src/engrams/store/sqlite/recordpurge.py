@@ -1,0 +1,200 @@
+"""Permanent erasure of records, and its verification."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import apsw
+
+from engrams.clock import micros
+from engrams.store.sqlite import jobs
+from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sqlite.rowconversion import decode_json, encode_json
+from engrams.text.redact import redact, redact_values
+from engrams.text.terms import index_terms
+from engrams.types import Scope, Status
+
+PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "traces", "log")
+"""Places where a record leaves traces.
+
+Its row, its embeddings, the full-text index, the list of words, links, its topics (a label may quote it, a centroid is a mean
+of it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, words of it in sessions, states, jobs and
+the history of others, and the write-ahead log, which holds earlier pages.
+"""
+
+
+_TEXTS = (("session_data", "rewrite_session", True), ("state_data", "rewrite_state", True), ("job_data", "rewrite_job", False))
+"""Statements that read and rewrite JSON with texts in it; True: by owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeTraces:
+    """Purged ids, row numbers, words and topics, for verification.
+
+    ``words``: those that no other record uses."""
+
+    owner: Scope
+    records: tuple[tuple[str, int], ...]
+    words: tuple[str, ...]
+    topics: tuple[str, ...]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRewrites:
+    """Records that stay with fewer words.
+    ``write`` stores their new texts. ``words``: removed wherever else they stand."""
+
+    ids: Sequence[str]
+    write: Callable[[apsw.Connection], object]
+    words: Sequence[str]
+
+
+def erase_records(
+    connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewrites
+) -> tuple[Mapping[str, int], PurgeTraces]:
+    """Erase inside the caller's transaction.
+
+    Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
+    removed: Counter[str] = Counter()
+    records = []
+    known = _rewrite_records(connection, owner, rewrites, at)
+    for name in dict.fromkeys(ids):
+        row = fetch_first(connection, "number_of", name, owner.key)
+        if row is not None and row[1] != Status.PURGED:
+            records.append((name, int(row[0])))
+            known |= _remove_postings(connection, row[0], removed) | _former_terms(connection, row[0])
+    words = []
+    for number, term in known.items():
+        if fetch_first(connection, "holds_term", term) is None:
+            removed["words"] += execute(connection, "drop_term", number)
+            words.append(term)
+    topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
+    traces = PurgeTraces(owner, tuple(records), tuple(words), topics)
+    for topic in topics:
+        # Its other members are clustered again.
+        removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
+        execute(connection, "drop_edges", owner.key, topic)
+    removed["jobs"] = jobs.remove_records(connection, traces.ids, at)
+    changes = int(fetch_one(connection, "counters")[0])
+    for place, (name, number) in enumerate(records, 1):
+        _blank_record(connection, (owner, name, number), removed, (changes + place, at))
+    if records:
+        execute(connection, "set_changes", changes + len(records))
+    if records or known:
+        execute(connection, "add_erasure")
+    removed["traces"] = _redact_traces(connection, owner, rewrites.ids, rewrites.words)
+    return removed, traces
+
+
+def _rewrite_records(connection: apsw.Connection, owner: Scope, rewrites: PurgeRewrites, at: datetime) -> dict[int, str]:
+    """Store new texts; return the terms that records lost, by number."""
+    known: dict[int, str] = {}
+    for name in rewrites.ids:
+        row = fetch_first(connection, "number_of", name, owner.key)
+        if row is not None:
+            lexemes = array("I", fetch_one(connection, "lexemes_of", row[0])[0])
+            known |= dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes))))) | _former_terms(connection, row[0])
+    rewrites.write(connection)
+    # A worker that read the old text must not store what it makes of it.
+    jobs.release_running(connection, frozenset(rewrites.ids), at)
+    return known
+
+
+def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
+    lexemes = array("I", fetch_one(connection, "lexemes_of", number)[0])
+    found = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
+    if lexemes:
+        execute(connection, "drop_posting", number, " ".join(found[word] for word in lexemes))
+    removed["terms"] += len(found)
+    return found
+
+
+def _former_terms(connection: apsw.Connection, number: int) -> dict[int, str]:
+    """Terms of a record's former texts, still in the lexicon."""
+    changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
+    words = {word for change in changes for name in ("text", "caption") if name in change for word in index_terms(change[name])}
+    return {key: term for term, key in fetch_all(connection, "find_terms", json.dumps(list(words), ensure_ascii=False))} if words else {}
+
+
+def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
+    owner, name, number = record
+    change, at = step
+    removed["records"] += 1
+    removed["vectors"] += execute(connection, "drop_vectors", number)
+    removed["edges"] += execute(connection, "drop_edges", owner.key, name)
+    removed["outbox"] += execute(connection, "drop_outbox", owner.key, name)
+    removed["history"] += execute(connection, "blank_history", number)
+    removed["quotes"] += _remove_quotes(connection, owner, name, at)
+    execute(connection, "drop_quotes", number)
+    version = fetch_one(connection, "blank_record", change, number)[0]
+    _log_change(connection, (number, version), "purge", at)
+
+
+def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
+    citing = fetch_all(connection, "quoting", owner.key, name)
+    for number, evidence, version in citing:
+        kept = [item for item in decode_json(evidence) if item[1] != name]
+        execute(connection, "set_evidence", encode_json(kept), number)
+        execute(connection, "unquote_history", number)
+        execute(connection, "drop_quote", owner.key, name, number)
+        _log_change(connection, (number, version + 1), "unquote", at)
+    return len(citing)
+
+
+def count_remaining(connection: apsw.Connection, traces: PurgeTraces) -> dict[str, int]:
+    """Count what is left of purged records, by place."""
+    owner = traces.owner.key
+    found: Counter[str] = Counter()
+    for name, number in traces.records:
+        found["records"] += _count(connection, "left_record", number)
+        found["vectors"] += _count(connection, "left_vectors", number)
+        found["history"] += _count(connection, "left_history", number)
+        found["edges"] += _count(connection, "left_edges", owner, name)
+        found["quotes"] += _count(connection, "left_quotes", owner, name)
+        found["outbox"] += _count(connection, "left_outbox", owner, name)
+    found["topics"] = _count(connection, "left_topics", owner, json.dumps(traces.topics))
+    found["jobs"] = jobs.count_naming(connection, traces.ids)
+    words = json.dumps(traces.words, ensure_ascii=False)
+    found["terms"] = _count(connection, "left_terms", words)
+    found["words"] = _count(connection, "left_words", words)
+    return found
+
+
+def _redact_traces(connection: apsw.Connection, owner: Scope, ids: Sequence[str], words: Sequence[str]) -> int:
+    """Remove words from histories, sessions, states and jobs.
+    Returns the number of changed rows."""
+    changed = 0
+    numbers = [row[0] for name in ids if (row := fetch_first(connection, "number_of", name, owner.key)) is not None]
+    for number in numbers:
+        for version, _, _, _, reason, *values in fetch_all(connection, "history", number):
+            new = [redact(reason, words), *(part and _redact_json(part, words) for part in values)]
+            if new != [reason, *values]:
+                changed += execute(connection, "rewrite_history", *new, number, version)
+    for read, write, key in _TEXTS if words else ():
+        given = (owner.key,) if key else ()
+        for name, data in fetch_all(connection, read, *given):
+            told = _redact_json(data, words)
+            if told != data:
+                changed += execute(connection, write, told, *given, name)
+    return changed
+
+
+def _redact_json(data: str, words: Sequence[str]) -> str:
+    return encode_json(redact_values(decode_json(data), words))
+
+
+def _log_change(connection: apsw.Connection, key: tuple[int, int], action: str, at: datetime) -> None:
+    execute(connection, "add_history", *key, micros(at), action, "", "", None, None)
+
+
+def _count(connection: apsw.Connection, name: str, *values: object) -> int:
+    return int(fetch_one(connection, name, *values)[0])

@@ -1,0 +1,86 @@
+"""Memories that no rescue brought back, remembered until accepted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from engrams import encryption
+from engrams.store.sqlite.namedqueries import fetch_all
+from engrams.types import Json
+
+_END = ".lost"
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RescueLoss:
+    """Memories of a damaged file that are gone.
+
+    ``named``: their ids and owners, as far as an index still told them; ``unnamed``: how many more there were."""
+
+    named: tuple[tuple[str, str], ...] = ()
+    unnamed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.named or self.unnamed)
+
+    def __str__(self) -> str:
+        ids = ", ".join(id for id, _ in self.named[:_SHOWN]) + (" …" if len(self.named) > _SHOWN else "")
+        return f"{len(self.named) + self.unnamed:,} memories could not be read" + (f": {ids}" if ids else "")
+
+
+def remember(path: Path, file: str, loss: RescueLoss | str) -> None:
+    """Add a loss to the list beside a database.
+    ``file``: the damaged one's new name; a text: what is known instead."""
+    if not loss:
+        return
+    # The list is plain text: of an encrypted home it names no owners.
+    sealed = encryption.find_keys(encryption.home_of(path)) is not None
+    named = [] if isinstance(loss, str) else [(id, "" if sealed else owner) for id, owner in loss.named]
+    told = {"told": loss} if isinstance(loss, str) else {"named": named, "unnamed": loss.unnamed}
+    held = list_path(path)
+    fresh = held.with_name(held.name + ".new")
+    with fresh.open("w", encoding="utf-8") as out:
+        fresh.chmod(0o600)
+        json.dump([*_read(path), {"file": file, **told}], out, ensure_ascii=False)
+        out.flush()
+        os.fsync(out.fileno())
+    fresh.replace(held)
+
+
+def report(connection: apsw.Connection, path: Path) -> list[str]:
+    """Describe each loss, without what came back since."""
+    return list(filter(None, (_describe(connection, one) for one in _read(path))))
+
+
+def list_path(path: Path) -> Path:
+    """Return the list's place; whoever removes it accepts the losses."""
+    return path.with_name(path.name + _END)
+
+
+def _read(path: Path) -> Sequence[Json]:
+    held = list_path(path)
+    if not held.exists():
+        return []
+    try:
+        found = json.loads(held.read_text("utf-8"))
+    except ValueError:
+        found = None
+    return found if isinstance(found, list) else [{"file": held.name, "told": f"{held.name} is damaged: it named memories that are lost."}]
+
+
+def _describe(connection: apsw.Connection, one: Json) -> str:
+    if "told" in one:
+        return str(one["told"])
+    gone = {id for (id,) in fetch_all(connection, "unknown_ids", json.dumps([id for id, _ in one["named"]]))}
+    left = tuple((id, owner) for id, owner in one["named"] if id in gone)
+    whose = ", ".join(f"{id} of {owner}" if owner else id for id, owner in left[:_SHOWN]) + (" …" if len(left) > _SHOWN else "")
+    more = f"{one['unnamed']:,} of which no name is left" if one["unnamed"] else ""
+    names = "; ".join(filter(None, (whose, more)))
+    return f"{len(left) + one['unnamed']:,} memories of {one['file']} are lost: {names}" if names else ""

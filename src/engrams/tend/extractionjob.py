@@ -1,0 +1,241 @@
+"""Extraction job: the write flow, committed with the job's end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from engrams.errors import ConflictError
+from engrams.ports import (
+    CHANGES,
+    EXTRACT,
+    FINALISE,
+    KEPT,
+    LEARNED,
+    REVIEW,
+    ROLL,
+    Chat,
+    Clock,
+    Embedder,
+    Job,
+    JobSpec,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
+from engrams.settings import Settings
+from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
+from engrams.write import pipeline
+from engrams.write.changes.features import may_change
+from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
+from engrams.write.llm import KeptChat, count_together
+
+_STEP = 50
+"""Records per transaction: an interrupted import repeats at most this many."""
+_GAPS = 20
+_TRIES = 20
+"""Attempts to reconcile while other jobs change the same owner's memory."""
+_NEW = frozenset({"add", "replace", "refine", "conflict"})
+
+
+class DigestJob:
+    """Handler of the extract job. No lock is held across model calls.
+
+    Changes to one owner's memory are serialised across processes: a job that another one overtook reconciles again."""
+
+    kind = EXTRACT
+
+    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
+        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
+        self._deps = pipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        # Without a model a job takes milliseconds: a lock is cheaper than a retry.
+        local = embedder.card.inline or not embedder.card.dimension
+        self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._guard = threading.Lock()
+
+    @property
+    def inline(self) -> bool:
+        """Return whether extraction is fast enough for ``add`` (rules alone are)."""
+        return self._settings.enabled and self._deps.chat is None and self._settings.write.extract != "off"
+
+    def run(self, job: Job) -> None:
+        """Extract from the job's records, part by part.
+        A part that is stored is not done again."""
+        scope, items = Scope.parse(job.payload["scope"]), list(job.payload["items"])
+        if self._keep_gathering(job, scope.owner, items):
+            return
+        kept = job.payload.get(KEPT, {})
+        while True:
+            part = [one for one in kept.get("items", ()) if one in items] or self._next_part(scope.owner, items)
+            items = [one for one in items if one not in set(part)]
+            self.learn(job, self._store.get(scope.owner, part), rest=items, kept=kept)
+            if not items:
+                return
+            kept = {}
+
+    def learn(
+        self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False
+    ) -> pipeline.DigestResult:
+        """Extract from records and commit.
+
+        The same transaction ends the job, or leaves the ``rest`` of its items. ``kept``: a model's answers about these records, of an
+        earlier run. ``fresh``: nothing was learned from the records before."""
+        deps = self._prepare_deps(job, records, rest, kept or {})
+        heard = pipeline.extract_candidates(records, deps, fresh=fresh)
+        owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._owner_lock(owner.key) if self._brief else nullcontext():
+                    marks = (self._store.load_state(owner, LEARNED),) if heard.has_candidates else ()
+                    result = pipeline.reconcile_extraction(heard, deps)
+                    batch = replace(
+                        result.batch,
+                        finish=() if rest else (job.lease,),
+                        progress=((job.lease, payload),) if rest else (),
+                        jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result), *self._make_change_jobs(owner, heard)),
+                        states=() if result.is_empty else marks,
+                    )
+                    self._store.commit(batch)
+                    return result
+            except ConflictError:
+                # Another job changed this owner's memory: reconcile again, unless the lease is lost.
+                if not left or not self._renew(job):
+                    raise
+        raise AssertionError("unreachable")
+
+    def _next_part(self, owner: Scope, items: list[str]) -> list[str]:
+        """Return the items that one call of the model takes."""
+        if self._deps.chat is None or self._settings.write.extract == "rules":
+            return items[:_STEP]
+        found = self._store.get(owner, items[:_STEP])
+        return [record.id for record in found[: count_together(found, self._settings.write.batch_turns)]] or items[:_STEP]
+
+    def _prepare_deps(self, job: Job, records: tuple[Record, ...], rest: Sequence[str], kept: Meta) -> pipeline.WriteDeps:
+        """Return the flow's dependencies, with a model whose answers the job keeps."""
+        if self._deps.chat is None:
+            return self._deps
+
+        def save(answers: Meta) -> None:
+            part = [record.id for record in records]
+            payload = {**_strip_kept(job), "items": [*part, *rest], KEPT: {"items": part, **answers}}
+            if not self._store.keep(job.lease, payload):
+                raise ConflictError("The job was taken over by another worker.", hint="That worker continues it.")
+
+        gaps = self._load_gaps(records) if job.payload.get("end") else ()
+        model, patient = KeptChat(self._deps.chat, kept, save), job.attempt < self._settings.jobs.max_attempts
+        return replace(self._deps, chat=model, gaps=gaps, lane=str(job.payload.get("lane", "")), patient=patient)
+
+    def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
+        """Postpone a batch job that is not due; True: it was postponed.
+
+        At the end of a session with next to nothing in it the turns are dropped from the job."""
+        trigger, end = job.payload.get("trigger"), bool(job.payload.get("end"))
+        if trigger != "batch" or not items:
+            return False
+        records = [record for record in self._store.get(owner, items) if record.status is Status.ACTIVE]
+        card = self._embedder.card
+        rows = self._store.vectors(owner, [record.id for record in records[-8:]], card.id) if card.dimension and records else None
+        cosine = last_cosine(rows) if rows is not None else None
+        if due_reason(
+            [record.text for record in records], cosine, self._settings.sessions, self._settings.delivery.topic_change_cosine, end=end
+        ):
+            return False
+        now = self._clock()
+        later = JobSpec(self.kind, job.key, job.payload, now + NEVER, attempts=self._settings.jobs.max_attempts)
+        self._store.commit(WriteBatch("digest", "gathering", now, jobs=() if end else (later,), finish=(job.lease,)))
+        return True
+
+    def _renew(self, job: Job) -> bool:
+        """Renew the lease; False: another worker has the job."""
+        return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
+
+    def _make_follow_ups(self, job: Job, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+        return (
+            *self._make_summary_jobs(records, result),
+            *self._make_review_jobs(records, result),
+            *self._make_garden_jobs(records),
+            *self._make_retry_jobs(job, records, result),
+            *self._make_late_jobs(records, result),
+        )
+
+    def _make_change_jobs(self, owner: Scope, heard: pipeline.ExtractionResult) -> tuple[JobSpec, ...]:
+        """Build the job that looks for what these messages end."""
+        section = self._settings.write
+        by_model = self._deps.chat is not None and section.reconcile in ("llm", "auto")
+        if not section.changes.enabled or section.reconcile == "off" or by_model:
+            return ()
+        some = [record.id for record, _ in heard.by_record if not record.meta.get("echo") and may_change(record.text)]
+        tries = self._settings.jobs.max_attempts
+        return (JobSpec(CHANGES, owner.key, {"scope": owner.key, "items": some}, priority=-1, attempts=tries),) if some else ()
+
+    def _make_garden_jobs(self, records: tuple[Record, ...]) -> tuple[JobSpec, ...]:
+        section = self._settings.garden
+        if not section.enabled or not records:
+            return ()
+        from engrams.tend.garden.state import GardenStates, make_trigger_jobs
+
+        owner = records[0].scope.owner
+        size = GardenStates(self._store).get(owner).size if section.trigger_memories else 0
+        return make_trigger_jobs(owner, self._clock(), section, self._store, size)
+
+    def _make_summary_jobs(self, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+        if self._deps.chat is None or not self._settings.summary.enabled:
+            return ()
+        new: dict[tuple[Scope, str], list[str]] = {}
+        for record in records:
+            place = conversation(record.scope, record.session)
+            ids = [made.id for made in result.by_source.get(record.id, ()) if made.verdict in _NEW]
+            if ids and place != (record.scope.owner, ""):
+                new.setdefault(place, []).extend(ids)
+        tries = self._settings.jobs.max_attempts
+        return tuple(
+            JobSpec(ROLL, f"{scope.key}|{session}", {"scope": scope.key, "session": session, "items": ids}, attempts=tries)
+            for (scope, session), ids in new.items()
+        )
+
+    def _make_review_jobs(self, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+        section = self._settings.review
+        if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
+            return ()
+        owner, due = records[0].scope.owner.key, self._clock() + timedelta(hours=section.delay_hours)
+        return (JobSpec(REVIEW, owner, {"owner": owner}, due, attempts=self._settings.jobs.max_attempts),)
+
+    def _load_gaps(self, records: tuple[Record, ...]) -> tuple[str, ...]:
+        if self._deps.chat is None or not records:
+            return ()
+        owner = records[0].scope.owner
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.GAP,), (Status.CANDIDATE,), limit=_GAPS)
+        return tuple(gap.text for gap in self._store.find(query).records)
+
+    def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+        if not result.failed:
+            return ()
+        payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}
+        due = self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
+        return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.max_attempts),)
+
+    def _make_late_jobs(self, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+        """Build finalise jobs for ended sessions that hold new candidates."""
+        if not any(made.verdict == "hold" for made in result.derived):
+            return ()
+        owner = records[0].scope.owner
+        names = dict.fromkeys(record.session for record in records if record.session)
+        ended = [name for name in names if (row := self._store.load(owner, name)) is not None and row.state == "closed"]
+        tries = self._settings.jobs.max_attempts
+        return tuple(
+            JobSpec(FINALISE, f"{owner.key}|{name}", {"owner": owner.key, "session": name, "why": "late"}, attempts=tries) for name in ended
+        )
+
+    def _owner_lock(self, owner: str) -> threading.Lock:
+        with self._guard:
+            return self._locks.setdefault(owner, threading.Lock())
+
+
+def _strip_kept(job: Job) -> dict[str, Json]:
+    return {name: value for name, value in job.payload.items() if name != KEPT}

@@ -1,0 +1,256 @@
+"""Import and export of files, in batches and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from engrams import formats
+from engrams.errors import InputError, RefusedError
+from engrams.formats import ExportedEdge, ImportPart, ParsedTurn, RestoredRecord, UnreadablePiece
+from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.read.correctionmask import mask_corrected
+from engrams.types import IMPORTED, HistoryEntry, ImportPlan, Kind, Receipt, Record, Scope, Status, Turn
+
+Progress = Callable[[int, int], None]
+_BATCH = 500
+_OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
+"""Formats with a scope per conversation; the others hold one person's chats."""
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """Counts of an import.
+
+    ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
+    refused whole. ``id``: undoes it; empty: it stored nothing."""
+
+    id: str = ""
+    stored: int = 0
+    existing: int = 0
+    refused: int = 0
+    edges: int = 0
+    files: int = 0
+    rejected: int = 0
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    scopes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """Target of an import; ``write_turns`` stores turns in a scope."""
+
+    write_turns: Callable[[Sequence[Turn], Scope, Kind, str], tuple[Receipt, ...]]
+    store: Store
+    clock: Clock
+
+
+def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, plan: ImportPlan, progress: Progress | None) -> LoadReport:
+    """Import a file, folder, zip or parsed items; a repeated import continues.
+
+    A broken file of several is in the report. InputError: nothing can be read, or the only file is broken."""
+    report = LoadReport()
+    job = _ImportRun(scope, target, plan, report, progress)
+    if not isinstance(source, str | Path):
+        job.store(source, plan.format)
+        return report
+    with formats.open_parts(source, plan.name) as parts:
+        for part in parts:
+            try:
+                job.load_part(part)
+            except InputError as problem:
+                if len(parts) == 1:
+                    raise InputError(f"{part.name}: {problem.message}", hint=problem.hint) from None
+                report.bad.append((0, f"{part.name}: {problem.message}"))
+                report.rejected += 1
+    return report
+
+
+@dataclass(slots=True)
+class _ImportRun:
+    """Run of one import over its files."""
+
+    scope: Scope
+    target: ImportTarget
+    plan: ImportPlan
+    report: LoadReport
+    progress: Progress | None
+    done: int = 0
+
+    def load_part(self, part: ImportPart) -> None:
+        """Import one file, or refuse it whole. InputError: the reason."""
+        named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
+        total = formats.count_items(part.open(), named) if self.progress is not None else 0
+        _check_pieces(formats.read(part.open(), named), skip_bad=self.plan.skip_bad)
+        self.store(formats.read(part.open(), named), named, total)
+        self.report.files += 1
+
+    def store(self, items: Iterable[Any], format: str, total: int = 0) -> None:
+        """Store pieces, in batches."""
+        alone = format in _OWN_SCOPES
+        for batch in _batches(items, _BATCH):
+            for (place, kind), parsed in _group_items(batch, self.scope, alone):
+                _write_turns([_mark(item, self.plan.mark) for item in parsed], place, kind, self.target, self.report)
+            restored = [item for item in batch if isinstance(item, RestoredRecord | ExportedEdge)]
+            _restore(restored, self.scope, self.target, self.report, self.plan.mark)
+            self.report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
+            self.done += len(batch)
+            if self.progress is not None:
+                self.progress(self.done, max(total, self.done))
+
+
+def _check_pieces(pieces: Iterable[Any], *, skip_bad: bool) -> None:
+    """Read a file once before anything of it is stored."""
+    first, good = None, False
+    for piece in pieces:
+        if not isinstance(piece, UnreadablePiece):
+            good = True
+        elif piece.broken and not skip_bad:
+            raise InputError(_say(piece), hint="Mend the file, or give skip_bad (--skip-bad) to import what can be read of it.")
+        else:
+            first = first or piece
+    if first is not None and not good:
+        raise InputError(f"Nothing in it can be imported. {_say(first)}", hint="If its format was detected wrongly, name it (--format).")
+
+
+def _say(piece: UnreadablePiece) -> str:
+    return f"Line {piece.line}: {piece.message}" if piece.line else piece.message
+
+
+def _mark(item: ParsedTurn, mark: str) -> ParsedTurn:
+    """Mark a turn with its import, which can so be undone."""
+    return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark})) if mark else item
+
+
+def dump(path: Path, reach: ScopeReach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
+    """Export everything in reach, oldest first, as JSONL or Markdown.
+
+    JSONL holds edges and history too. Returns the number of records."""
+    return formats.write(path, _iter_records(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
+
+
+def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[ParsedTurn]]]:
+    group: list[ParsedTurn] = []
+    key: tuple[Scope, Kind] | None = None
+    for item in batch:
+        if not isinstance(item, ParsedTurn):
+            continue
+        own = item.conversation if alone and item.conversation not in scope.labels else ""
+        place = (scope.within("conversation", own) if own else scope, item.kind)
+        if place != key and group and key is not None:
+            yield key, group
+            group = []
+        key = place
+        group.append(item)
+    if group and key is not None:
+        yield key, group
+
+
+def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> None:
+    turns = []
+    for item in parsed:
+        turn = item.turn
+        if not turn.session and item.conversation:
+            turn = replace(turn, session=item.conversation)
+        extra: Mapping[str, Any] = {"triple": [item.subject, item.predicate, item.object]} if item.subject else {}
+        labels: Mapping[str, Any] = {"tags": list(item.tags)} if item.tags else {}
+        turns.append(replace(turn, meta={**turn.meta, **extra, **labels}) if extra or labels else turn)
+    try:
+        receipts = target.write_turns(turns, scope, kind, "import")
+    except (InputError, RefusedError):
+        # One refused turn must not cost its neighbours: write them one by one and report it.
+        receipts = tuple(receipt for turn in turns for receipt in _write_one(turn, scope, kind, target, report))
+    for receipt in receipts:
+        report.scopes[scope.key] = report.scopes.get(scope.key, 0) + 1
+        report.stored += receipt.outcome in ("stored", "redacted", "incognito")
+        report.existing += receipt.outcome == "duplicate"
+        report.refused += receipt.outcome in ("refused", "unsaved")
+
+
+def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> tuple[Receipt, ...]:
+    try:
+        return target.write_turns([turn], scope, kind, "import")
+    except (InputError, RefusedError) as problem:
+        report.bad.append((0, f"{turn.external_id}: {problem.message}"))
+        return ()
+
+
+def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: LoadReport, mark: str) -> None:
+    """Restore records of an earlier export under this owner, unchanged.
+
+    What tells them apart from others, their ids, is kept beside them."""
+    if not items:
+        return
+    told = {item.record.id: item.history for item in items if isinstance(item, RestoredRecord)}
+    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, RestoredRecord)]
+    store, now = target.store, target.clock()
+    known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
+    edges = [edge for item in items for edge in (item.edges if isinstance(item, RestoredRecord) else (item.edge,))]
+    fresh = [record for record in moved if record.id not in known]
+    links = tuple(replace(edge, owner=scope.owner) for edge in edges)
+    puts = tuple(NewRecord(record, history=_clean_history(told[record.id], record)) for record in fresh)
+    states = (
+        (replace(_restored_rows(store, scope.owner, mark)[-1], data={"ids": [record.id for record in fresh]}),) if mark and fresh else ()
+    )
+    store.commit(WriteBatch("import", "restored from an export", now, puts=puts, edges=links, states=states))
+    report.stored += len(fresh)
+    report.existing += len(moved) - len(fresh)
+    report.edges += len(edges)
+    for record in moved:
+        report.scopes[record.scope.key] = report.scopes.get(record.scope.key, 0) + 1
+
+
+def restored_ids(store: Store, owner: Scope, mark: str) -> list[str]:
+    """List the ids that an import restored from an export."""
+    return [id for row in _restored_rows(store, owner, mark) for id in row.data.get("ids", ())]
+
+
+def _restored_rows(store: Store, owner: Scope, mark: str) -> list[OwnerStateRow]:
+    """List the rows of ids of an import; the last is new."""
+    rows = [store.load_state(owner, f"{IMPORTS}:{mark}:0")]
+    while rows[-1].token:
+        rows.append(store.load_state(owner, f"{IMPORTS}:{mark}:{len(rows)}"))
+    return rows
+
+
+def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:
+    """Sort history by version, one entry each, up to the record's version."""
+    kept = {entry.version: entry for entry in entries if 1 <= entry.version <= record.version}
+    return tuple(kept[version] for version in sorted(kept))
+
+
+def _move_under(theirs: Scope, ours: Scope) -> Scope:
+    return Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
+
+
+def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) >= size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _iter_records(reach: ScopeReach, store: Store, full: bool, progress: Progress | None) -> Iterator[RestoredRecord | Record]:
+    statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
+    after, done = "", 0
+    while True:
+        page = store.find(RecordQuery(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH))
+        edges = store.edges(reach.owner, [record.id for record in page.records]) if full and page.records else ()
+        for record in page.records:
+            if full:
+                own = tuple(edge for edge in edges if edge.source == record.id)
+                yield RestoredRecord(record, own, store.history(reach.owner, record.id))
+            else:
+                yield mask_corrected(record)
+        done += len(page.records)
+        if progress is not None:
+            progress(done, done)
+        if not page.next:
+            return
+        after = page.next

@@ -1,0 +1,170 @@
+"""Stored statements that a candidate is compared with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+from engrams.errors import ModelError
+from engrams.ports import CandidateQuery, Condition, RecordQuery, ScopeReach, Where
+from engrams.text.terms import terms
+from engrams.types import Kind, Record, Scope, Status
+from engrams.write.candidate import Candidate
+from engrams.write.contentfilter import BRIEF, gate_text
+from engrams.write.dependencies import WriteDeps
+from engrams.write.predicateslots import canonical_predicate, closed_slots, is_single
+
+STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+OPEN = (Status.ACTIVE, Status.CANDIDATE)
+NEAR = 5
+_SLOT = 200
+_LATEST = 20
+_BEFORE, _AMONG = 4, 100
+_EDGE = 1e-6
+_ASKS = re.compile(r"[?？؟]")
+_INNER = frozenset(("conversation", "session", "thread", "chat"))
+
+
+def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+    """Find stored statements of the slots that a candidate fills or closes."""
+    known = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
+    also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
+    predicates = tuple(dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)))
+    # In a slot of many values, the relevant ones share words with the candidate: ``find_nearest`` finds them.
+    whole = is_single(candidate.predicate, candidate.subject) or candidate.effect != "states"
+    found = deps.records.find(replace(known, predicates=predicates, limit=_SLOT if whole else _LATEST * len(predicates))).records
+    if candidate.effect == "corrects":
+        found += deps.records.find(known).records
+    return _within_scope(found, record)
+
+
+def find_latest(record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the latest statements of the record's session."""
+    query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
+    return [one for one in deps.records.find(query).records if one.scope == record.scope]
+
+
+def find_past(candidate: Candidate, record: Record, deps: WriteDeps) -> Sequence[Record]:
+    """Find the superseded values of the candidate's slot."""
+    predicates = (canonical_predicate(candidate.predicate),)
+    slot = RecordQuery(
+        scopes_in_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=predicates, limit=_SLOT
+    )
+    return deps.records.find(slot).records
+
+
+def find_statements(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the latest statements whose slots may be synonyms of the candidate's."""
+    query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, limit=NEAR * 10)
+    query = replace(query, predicates=("is",)) if candidate.predicate == "is" else replace(query, subject=candidate.subject)
+    return _within_scope(deps.records.find(query).records, record)
+
+
+def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the statements nearest in words."""
+    if deps.search is None or candidate.is_elliptic:
+        return []
+    words = tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text)))
+    model = deps.embedder.card.id if deps.embedder else ""
+    pool = deps.search.seek(
+        CandidateQuery(scopes_in_reach(record.scope), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS)
+    )
+    order = (-pool.bm).argsort(kind="stable")[:NEAR]
+    return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record)
+
+
+def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the stored statements that a candidate may contradict (003).
+    Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
+    if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
+        return []
+    try:
+        (own,) = deps.embedder.embed([candidate.text])
+    except ModelError:
+        return []
+    same_category = Where("and", (Condition("category", "eq", candidate.category),))
+    seek = CandidateQuery(
+        scopes_in_reach(record.scope), record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category
+    )
+    pool = deps.search.seek(seek)
+    floor = deps.settings.contradiction_cosine - _EDGE
+    near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor}
+    return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record), key=lambda one: (-near[one.id], one.id))
+
+
+def find_inner_rivals(candidates: Sequence[Candidate], deps: WriteDeps) -> set[int]:
+    """Find the places of candidates that may contradict each other (003)."""
+    if deps.embedder is None or not deps.embedder.card.dimension or len(candidates) < 2:
+        return set()
+    try:
+        rows = deps.embedder.embed([candidate.text for candidate in candidates])
+    except ModelError:
+        return set()
+    near = rows @ rows.T >= deps.settings.contradiction_cosine - _EDGE
+    pairs = [pair for pair in combinations(range(len(candidates)), 2) if near[pair]]
+    return {at for one, other in pairs if candidates[one].category == candidates[other].category for at in (one, other)}
+
+
+def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
+    """Find other turns of a conversation, among and before these.
+    The last ``write.context_turns`` at most, in order."""
+    most, first = deps.settings.context_turns, records[0]
+    if not most:
+        return []
+    turns = RecordQuery(
+        ScopeReach(first.scope.owner, (first.scope,)), (Kind.TURN,), (Status.ACTIVE, Status.ARCHIVED), session=first.session
+    )
+    # Turns are listed by id, which begins with their time.
+    before = deps.records.find(replace(turns, after=first.id, limit=_BEFORE)).records
+    among = deps.records.find(replace(turns, order="oldest", after=first.id, limit=_AMONG)).records
+    shown = {record.id for record in records}
+    others = [one for one in (*before[::-1], *among) if one.session == first.session and one.id not in shown]
+    said = [one for one in others if one.role in ("user", "assistant", "")]
+    return [one for one in said if (one.recorded_at, one.id) < (records[-1].recorded_at, records[-1].id)][-most:]
+
+
+def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
+    """Find brief turns right after a question of the assistant."""
+    brief = [record for record in records if (refused := gate_text(record.text)) is not None and refused.reason in BRIEF]
+    if not brief:
+        return frozenset()
+    said = sorted({one.id: one for one in (*find_context(records, deps), *records)}.values(), key=lambda one: (one.recorded_at, one.id))
+    return frozenset(
+        turn.id
+        for before, turn in pairwise(said)
+        if before.role == "assistant" and before.session == turn.session and _ASKS.search(before.text)
+    )
+
+
+def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
+    """Find the statements that the model must not repeat."""
+    return deps.records.find(RecordQuery(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
+
+
+def _within_scope(records: Sequence[Record], record: Record) -> list[Record]:
+    above = durable_scope(record.scope).chain()
+    return [one for one in records if durable_scope(one.scope) in above]
+
+
+def durable_scope(scope: Scope) -> Scope:
+    """Strip trailing conversation labels from a scope.
+    A person's facts hold across conversations, a project's within it."""
+    labels = scope.labels
+    while len(labels) > 2 and labels[-2] in _INNER:
+        labels = labels[:-2]
+    return Scope(labels)
+
+
+def scopes_in_reach(scope: Scope) -> ScopeReach:
+    return ScopeReach(scope.owner, durable_scope(scope).chain(), tree=True)
+
+
+def known_speakers(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
+    """Return names of the conversation's speakers, lower case.
+    Without the bare roles (user, assistant, system, tool)."""
+    named = {record.speaker for record in records}
+    if deps.search is not None:
+        named |= set(deps.search.speakers(scopes_in_reach(records[0].scope)))
+    return frozenset(name.strip().lower() for name in named if name.strip()) - {"user", "assistant", "system", "tool"}

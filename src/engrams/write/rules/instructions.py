@@ -1,0 +1,235 @@
+"""Standing instructions: rules, bans, procedures, names to use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from engrams.text.terms import terms
+from engrams.types import Kind
+from engrams.write.candidate import Candidate
+from engrams.write.rules.factsentences import to_third_person
+from engrams.write.rules.lexicon import find_lemma, third_person
+from engrams.write.rules.meaning import UtteranceContext
+from engrams.write.rules.segment import TextSentence
+from engrams.write.wordlist import word_set
+
+_REMEMBER = re.compile(
+    r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"
+    r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never forget|for the record"
+    r"|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
+    r"(?:\s++(?:that|this|dass|que))?(?:\s*+[:,])?\s++",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"^\W*(?:(?:please|pls|hey|also|and|but|ok|okay|so|oh|yes|no|listen|again)\W+)*", re.IGNORECASE)
+_WANT = (
+    r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you (?:should|must|need to|have to|can|are to)"
+    r"|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s++)?"
+)
+_ALWAYS = re.compile(
+    rf"(?:(?:from now on|from here on|going forward|in (?:the )?future|for all future \w+|by default)\W+(?:please\W+)?{_WANT}(?P<a>.+)"
+    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)(?<=\w)\W++(?:from now on|from here on|going forward"
+    rf"|in (?:the )?future|by default|every (?:single )?time))$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NEVER = re.compile(
+    rf"(?:(?:from now on|going forward|in (?:the )?future)\W+)?(?:please )?{_WANT}(?:never(?: ever)?|don't ever|do not ever"
+    rf"|don't you ever|not ever|under no circumstances(?: should you)?)\s+(?P<a>.+)$"
+    r"|(?:from now on|going forward|in (?:the )?future)\W+(?:please )?(?:don't|do not|stop|avoid)\s+(?P<b>.+)$"
+    r"|(?:please )?(?:don't|do not|stop|avoid)\s++(?P<c>.+?)(?<=\S)\s++(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_USE_NEVER = re.compile(
+    r"(?:always )?use (?P<a>[\w.+#-]+(?: [\w.+#-]+)?),? (?:and )?never (?:use )?(?P<b>[\w.+#-]+(?: [\w.+#-]+)?)$", re.IGNORECASE
+)
+_WHEN = re.compile(
+    (
+        r"(?:whenever|every time|each time|anytime|any time|when(?:ever)?)\s+(?P<a>(?:i|you|we|the user|someone|there|a|an|the"
+        r"|it)\b[^,]{3,120}),\s*(?:then\s+)?(?:please\s+)?(?:you (?:should|must)\s+)?(?P<b>(?!(?:i|we|it|he|she|they|my|the"
+        r"|there|that|this)\b)\w.{3,400})$"
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
+_CALL_ME = re.compile(
+    (
+        r"(?:(?:you can|please|just|everyone|people|friends|my friends|they all)\s+)*(?:calls?|address) me\s+(?P<a>(?!(?:when|if"
+        r"|back|at|on|later|a|an|the|again|tomorrow|crazy|out|and|maybe|to|in)\b)[\w][\w'.-]*(?: [A-Z][\w'.-]*)?)(?:[,.!]|$"
+        r"| instead| for short| from now on)"
+    ),
+    re.IGNORECASE,
+)
+_DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
+_IMPERATIVE = word_set("""
+    use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain
+    check confirm verify remind double-check summarize summarise explain consult prioritize prioritise structure break
+    run test cite quote mention suggest recommend assume prefer limit avoid do provide list translate sign wrap double prefix return tell
+    stop
+    """)
+_STEPS = re.compile(
+    (
+        r"(?:^|\n)[^\w\n]*+(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the )?(?:steps|process|procedure|workflow|recipe|way) (?:to"
+        r"|for|i use to|we use to)|to)\s++)(?P<name>[^:\n.,]{3,80}?)(?:\s*+(?:is|are|:\s*+$))?\s*+[:,]\s*+(?P<body>.{10,2000})"
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
+_ITEM = re.compile(
+    r"(?<!\S)(?:step )?(?:\d{1,2}[.):]|[-*•])\s++(.+?)(?<=\S)"
+    r"(?=\s++(?:step )?(?:\d{1,2}[.):]|[-*•])\s|[^\S\n]*+\n[^\S\n]*+\n|\s*+\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_THEN = re.compile(
+    r"(?:(?<!\s)\s*+[,;])?(?:(?<!\s)\s++)?(?:and\s++)?"
+    r"\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberRequest:
+    """Text without its ``remember that``; ``explicit``: it had one."""
+
+    text: str
+    at: int
+    explicit: bool
+
+
+def parse_remember(text: str) -> RememberRequest:
+    """Parse ``please remember that …``."""
+    match = _REMEMBER.match(text)
+    return RememberRequest(text[match.end() :], match.end(), True) if match else RememberRequest(text, 0, False)
+
+
+def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext) -> Candidate | None:
+    """Extract a lasting rule from one sentence.
+    None for a request about this turn only."""
+    lead = _FIRST.match(sentence.text)
+    at = lead.end() if lead else 0
+    piece = sentence.text[at:].rstrip()
+    quote = text[sentence.start + at : sentence.start + at + len(piece)]
+    if match := _CALL_ME.match(piece):
+        return _name_speaker(match["a"].rstrip(".,!"), quote, speech)
+    if match := _USE_NEVER.match(piece):
+        return _build_candidate(
+            quote, speech, Kind.RULE, f"Always use {match['a']}, never {match['b']}", "assistant", "always", f"use {match['a']}",
+            triggers=(match["a"].lower(), match["b"].lower()),
+        )  # fmt: skip
+    if match := _NEVER.match(piece):
+        body = _command_body(match)
+        if body and _is_imperative(body, negative=True):
+            return _build_candidate(
+                quote,
+                speech,
+                Kind.NEGATIVE,
+                f"Never {_rewrite_command(body, speech)}",
+                "assistant",
+                "never",
+                body,
+                triggers=_ban_triggers(body),
+            )
+        return None
+    if match := _WHEN.match(piece):
+        trigger, action = match["a"].strip(), match["b"].strip()
+        if not _is_imperative(action):
+            return None
+        return _build_candidate(
+            quote,
+            speech,
+            Kind.PROCEDURE,
+            f"When {_rewrite_command(trigger, speech)}, {_rewrite_command(action, speech)}",
+            "assistant",
+            f"when {trigger}",
+            action,
+            triggers=(trigger,),
+            steps=(action,),
+        )
+    if match := _ALWAYS.match(piece):
+        body = _command_body(match)
+        if body and _is_imperative(body):
+            return _build_candidate(quote, speech, Kind.RULE, f"Always {_rewrite_command(body, speech)}", "assistant", "always", body)
+    return None
+
+
+def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> Candidate | None:
+    """Note ``call me Kit``."""
+    if not name[0].isupper() and name.islower() and len(name) < 2:
+        return None
+    return _build_candidate(
+        quote,
+        speech,
+        Kind.FACT,
+        f"{speech.speaker[:1].upper()}{speech.speaker[1:]} is called {name}",
+        speech.subject,
+        "is_named",
+        name,
+        category="identity",
+        single=True,
+    )
+
+
+def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
+    """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
+    match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
+    if match is None:
+        return None
+    body = match["body"]
+    steps = tuple(" ".join(item.split()).rstrip(" ,;") for item in _ITEM.findall(body))
+    if len(steps) < 2 and re.search(r"\bfirst\b|\bthen\b", body, re.IGNORECASE):
+        line = body.split("\n")[0].split(". I ")[0]
+        steps = tuple(piece.strip(" ,;.") for piece in _THEN.split(line) if piece.strip(" ,;."))
+    if len(steps) < 2 or any(len(step) > 300 for step in steps):
+        return None
+    name = match["name"].strip()
+    last = steps[-1].rpartition(" ")[2]
+    end = body.rfind(last)
+    quote = text[match.start("name") : match.start("body") + (end + len(last) if end >= 0 else len(body))]
+    rendered = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    return _build_candidate(
+        quote, speech, Kind.PROCEDURE, rendered, name, "procedure", "", category="procedure", triggers=(name,), steps=steps
+    )
+
+
+def _build_candidate(
+    quote: str, speech: UtteranceContext, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object
+) -> Candidate:
+    made = Candidate(
+        text=" ".join(text.split()), kind=kind, subject=subject, predicate=predicate, object=value, category="rule",
+        evidence=(speech.evidence(quote.strip()),), confidence=0.9,
+        importance=0.8,
+        trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason=f"rule {kind}",
+    )  # fmt: skip
+    return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
+
+
+def _command_body(match: re.Match[str]) -> str:
+    found = next((group for group in match.groups() if group), "")
+    return re.sub(r"^(?:please|always)\s+", "", found.strip(" .!,"), flags=re.IGNORECASE)
+
+
+def _is_imperative(body: str, *, negative: bool = False) -> bool:
+    """True for an instruction: ``use metric units``, not ``loved the sea``."""
+    first = body.split(maxsplit=1)[0].lower().strip(",.'\"") if body.split() else ""
+    known = find_lemma(first)
+    if first in _IMPERATIVE:
+        return True
+    return (
+        negative
+        and known is not None
+        and (first == known[0] or first.endswith("ing"))
+        and first not in ("have", "be", "forget", "mind", "give", "know", "worry", "say")
+    )
+
+
+def _rewrite_command(words: str, speech: UtteranceContext) -> str:
+    """Rewrite ``when I ask`` as ``when the user asks``."""
+
+    def replace_subject(match: re.Match[str]) -> str:
+        known = find_lemma(match[1].lower())
+        return f"{speech.speaker} {third_person(match[1].lower()) if known and 'base' in known[1] else match[1]}"
+
+    turned = _DOING.sub(replace_subject, words)
+    return to_third_person(turned, 0, len(turned), (), speech.speaker)
+
+
+def _ban_triggers(body: str) -> tuple[str, ...]:
+    """Return terms that trigger a ban: its object, not its verb."""
+    return tuple(dict.fromkeys(terms(body.partition(" ")[2])))[:6]

@@ -1,0 +1,172 @@
+"""Matcher of sentence forms in German, Spanish, French and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from engrams.types import Kind
+from engrams.write.candidate import Candidate, Effect
+from engrams.write.predicateslots import is_single
+from engrams.write.rules import dates
+from engrams.write.rules.languages.chinese import CHINESE
+from engrams.write.rules.languages.french import FRENCH
+from engrams.write.rules.languages.german import GERMAN
+from engrams.write.rules.languages.languagetable import LanguageTable
+from engrams.write.rules.languages.spanish import SPANISH
+from engrams.write.rules.meaning import UtteranceContext
+from engrams.write.rules.segment import split_sentences
+
+_STOP = re.compile(
+    (
+        r"(?:(?<!\s)\s*+[,;:，；、]|(?<!\s)\s++(?:(?:und|aber|weil|denn|seit|mit meine[rmn]?|y|pero|porque|desde|con mi|et|mais"
+        r"|parce|depuis|avec m\w+)\s|(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b)).*$|(?<![了啊呢吧哦])[了啊呢吧哦]++$"
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
+_AND = re.compile(
+    r"(?:(?<!\s)\s++)?(?:[,;，；]|\b(?:und|y|et)\b)\s*+(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*+(?=我)|，"
+)
+_PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
+_ARTICLE = re.compile(r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de la)\s+|l['’]|的)", re.IGNORECASE)
+
+
+_LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
+_FAVORITES = {word: english for language in _LANGUAGES for word, english in language.favorites.items()}
+_PROPERTIES = {word: english for language in _LANGUAGES for word, english in language.properties.items()}
+_CUES = {language.code: re.compile(language.cue, re.IGNORECASE) for language in _LANGUAGES}
+_HYPOTHETICAL = {language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES}
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceForm:
+    """One sentence form of a language.
+    ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or property); ``say``: the sentence."""
+
+    find: re.Pattern[str]
+    predicate: str
+    category: str
+    say: str
+    effect: Effect = "states"
+    polarity: bool = True
+
+
+@cache
+def _compile_forms(code: str) -> tuple[SentenceForm, ...]:
+    """Compile the sentence forms of one language on first use."""
+    language = next(one for one in _LANGUAGES if one.code == code)
+    forms = []
+    for predicate, category, pattern, say, *more in language.forms:
+        effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
+        filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(language.relatives)})").replace("<prop>", f"(?P<f>{'|'.join(_PROPERTIES)})")
+        forms.append(SentenceForm(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
+    return tuple(forms)
+
+
+def extract_foreign(text: str, speech: UtteranceContext) -> list[Candidate]:
+    """Extract statements in German, Spanish, French or Chinese.
+    None where the first 2,000 characters hold no first person of these languages."""
+    languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
+    if not languages:
+        return []
+    found: list[Candidate] = []
+    for piece, start, mine in _split_pieces(text):
+        for language in languages:
+            # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
+            whole = f"我{piece}" if language is CHINESE and mine and not _PERSON.search(piece) else piece
+            if _HYPOTHETICAL[language.code].search(piece):
+                continue
+            if candidate := _match_first(whole, (start, len(piece), text), language, speech):
+                found.append(candidate)
+                break
+    return found
+
+
+def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield pieces of asserted sentences: text, start, sentence begins with 我."""
+    for sentence in split_sentences(text):
+        if sentence.modality != "asserted" or sentence.is_question or sentence.text.rstrip().endswith(("吗", "嗎", "呢")):
+            continue
+        at = 0
+        for cut in [*_AND.finditer(sentence.text), None]:
+            end = cut.start() if cut else len(sentence.text)
+            if sentence.text[at:end].strip():
+                yield sentence.text[at:end], sentence.start + at, at > 0 and sentence.text[0] in "我俺"
+            at = cut.end() if cut else end
+
+
+def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext) -> Candidate | None:
+    for form in _compile_forms(language.code):
+        match = form.find.search(piece)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        value = _clean_value(groups.get("o") or groups.get("n") or "")
+        if not value and form.effect != "ends" and "o" in groups:
+            return None
+        return _to_candidate(form, groups, value, place, language, speech)
+    return None
+
+
+def _clean_value(raw: str) -> str:
+    return _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")
+
+
+def _to_candidate(
+    form: SentenceForm,
+    groups: dict[str, str | None],
+    value: str,
+    place: tuple[int, int, str],
+    language: LanguageTable,
+    speech: UtteranceContext,
+) -> Candidate:
+    start, length, text = place
+    name = language.user if speech.speaker == "the user" else speech.speaker
+    subject, shown = speech.subject, name
+    relative = groups.get("r")
+    if relative:
+        subject = f"{speech.subject}'s {language.relatives[relative.lower()]}"
+        shown = language.relative_of.format(relative=relative, name=name)
+    predicate = form.predicate
+    thing = (groups.get("f") or "").lower()
+    if predicate == "favorite":
+        predicate = f"favorite_{_FAVORITES.get(thing, thing)}".replace(" ", "_")
+    elif predicate == "attribute":
+        predicate = _PROPERTIES[thing]
+    quote = text[start : start + length].strip(" ,，.。!！")
+    times = dates.find_spans(quote, speech.said_at)
+    when = dates.pick_most_exact(times)
+    begun = _resolve_start(form, when.start if when and when.start <= speech.said_at else None, speech.said_at)
+    for span in times if form.predicate != "attribute" else ():
+        value = " ".join(value.replace(span.text, " ").split())
+    rendered = form.say.format(s=shown, o=value, f=groups.get("f") or "")
+    if when is not None and begun == when.start and form.category == "event":
+        rendered = f"{rendered} ({when.start:%Y-%m-%d})"
+    return Candidate(
+        text=rendered[:1].upper() + rendered[1:],
+        kind=Kind.PREFERENCE if predicate == "likes" or predicate.startswith("favorite_") else Kind.FACT,
+        subject=subject,
+        predicate=predicate,
+        object=_ARTICLE.sub("", value).strip(),
+        category=form.category,
+        polarity=form.polarity,
+        effect=form.effect,
+        single=is_single(predicate),
+        evidence=(speech.evidence(quote),),
+        confidence=0.85,
+        importance=0.7,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        valid_from=begun,
+        effective_at=min(when.end, speech.said_at) if when and begun == when.start else speech.said_at,
+        reason=f"rule {language.code}",
+    )
+
+
+def _resolve_start(form: SentenceForm, dated: datetime | None, said: datetime) -> datetime | None:
+    if form.effect == "states":
+        return dated if form.category == "event" else None
+    return dated or said

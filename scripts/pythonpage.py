@@ -16,7 +16,7 @@ import engrams
 from engrams import aio, errors, ports, settings, types
 from engrams.engine import MemoryEngine
 from engrams.store.sqlite import rowconversion, whereclauses
-from engrams.tend.importexport import LoadReport
+from engrams.tend.importexport import ImportResult
 
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"
 WIDTH = 120
@@ -68,7 +68,7 @@ TYPES = (
         types.TraceRow,
         types.Context,
     ),
-    *(ports.RecordPage, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.PurgeReport, LoadReport),
+    *(ports.RecordPage, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.PurgeReport, ImportResult),
 )
 
 

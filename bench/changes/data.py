@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from engrams.models.embed.builtin import BuiltinEmbedder
-from engrams.write.changes.features import SaidMessage, describe_pair, read_message
+from engrams.write.changes.features import AnalysedMessage, describe_pair, read_message
 
 FOLDER = Path(__file__).with_name("scenarios")
 FILES = ("daily", "work", "chats", "assistants")
@@ -47,8 +47,8 @@ class Pair:
     """Two messages of one scenario. ``learn``: the label is sure enough to learn from; ``about``: both are about the same."""
 
     case: int
-    old: SaidMessage
-    new: SaidMessage
+    old: AnalysedMessage
+    new: AnalysedMessage
     label: bool
     learn: bool
     about: bool

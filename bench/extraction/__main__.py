@@ -20,7 +20,7 @@ from pathlib import Path
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
 from engrams.write import storagepolicy
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.contentfilter import gate_text
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 
@@ -84,7 +84,7 @@ def read_turns(wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple
     return found
 
 
-def extract_candidates(item: dict[str, str], names: frozenset[str], settings: WriteSettings) -> list[Candidate]:
+def extract_candidates(item: dict[str, str], names: frozenset[str], settings: WriteSettings) -> list[CandidateStatement]:
     """Candidates that the write flow would store for one turn."""
     if gate_text(item["text"], min_words=settings.min_words) is not None:
         return []
@@ -100,7 +100,7 @@ def extract_candidates(item: dict[str, str], names: frozenset[str], settings: Wr
     return kept
 
 
-def matches(candidate: Candidate, label: Label) -> bool:
+def matches(candidate: CandidateStatement, label: Label) -> bool:
     words = f"{candidate.text} {candidate.predicate.replace('_', ' ')} {candidate.object}"
     have = set(tokens(words)) | set(terms(words))
 

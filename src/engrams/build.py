@@ -19,7 +19,7 @@ from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
 from engrams.models.serverdiscovery import find_model_servers as find_model_servers
 from engrams.models.tokens.factory import choose_counter
-from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeOrder, SkillRecords, Store
+from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeInstruction, SkillRecords, Store
 from engrams.session.privacy import require_incognito
 from engrams.settings import EncryptionSettings, Settings, StoreSettings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, rescuelosses
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engrams.tend.garden.rulejobs import GardenStep as GardenStep
     from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
     from engrams.tend.garden.state import CycleReport as CycleReport
-    from engrams.tend.importruns import ImportEntry as ImportEntry
+    from engrams.tend.importruns import ImportRun as ImportRun
     from engrams.tend.uploads import FileUpload as FileUpload
     from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
@@ -148,7 +148,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     if not settings.vault.enabled or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
         return None
     from engrams.session.ingest import TurnIngest
-    from engrams.vault import Vault, VaultRules, VaultStore
+    from engrams.vault import Vault, VaultEditCallbacks, VaultStore
     from engrams.vault import VaultDeps as VaultParts
     from engrams.write.editcascade import cascade_changes
 
@@ -160,7 +160,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     mirror, card, place = VaultStore(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
     prepare = TurnIngest(mirror, embedder, clock, settings).prepare_edit
-    rules = VaultRules(
+    rules = VaultEditCallbacks(
         prepare, follow, lambda record, values: cascade_changes(record, values, mirror, clock()), embed, settings.jobs.lease_seconds, place
     )
     vault = Vault(VaultParts.open(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
@@ -342,12 +342,12 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
     if settings.incognito or settings.store.url == ":memory:":
         return None
 
-    def purge_in_copy(path: Path, order: PurgeOrder) -> None:
+    def purge_in_copy(path: Path, order: PurgeInstruction) -> None:
         from engrams.store.sqlite.damagedpurge import purge_copy
 
         purge_copy(path, settings.store, clock, lambda held: _purge_again(held, None, order, clock))
 
-    def purge_in_backup(path: Path, order: PurgeOrder) -> None:
+    def purge_in_backup(path: Path, order: PurgeInstruction) -> None:
         from engrams.vault.backup import replace_backup
 
         def purge(places: BackupPlaces) -> None:
@@ -364,14 +364,14 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
         replace_backup(path, purge)
 
     def make() -> HomeCleaner:
-        from engrams.vault.homepurge import HomeDeps, HomeFiles
+        from engrams.vault.homepurge import HomeDeps, HomeFilePurger
 
-        return HomeFiles(HomeDeps(settings.home.expanduser(), _places(settings), files, purge_in_copy, purge_in_backup))
+        return HomeFilePurger(HomeDeps(settings.home.expanduser(), _places(settings), files, purge_in_copy, purge_in_backup))
 
     return make
 
 
-def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: PurgeOrder, clock: Clock) -> None:
+def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: PurgeInstruction, clock: Clock) -> None:
     """Carry out a purge in another store, a copy of ours."""
     from engrams.tend.purge import MemoryPurge, PurgeDeps
 

@@ -49,17 +49,17 @@ from engrams.types import Context, Kind, Receipt, Record, Scope, SearchResult, T
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
     from engrams.session.contextfingerprints import InjectedFingerprints
-    from engrams.session.extractionqueue import UpdateQueue
+    from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.finalise import SessionFinaliser
     from engrams.session.ingest import TurnIngest
     from engrams.session.privacy import IncognitoSessions
     from engrams.session.sessionregistry import SessionRegistry
     from engrams.session.summary import ConversationSummaries
     from engrams.session.workingtier import WorkingTier
-    from engrams.tend.changejob import ChangeJob
-    from engrams.tend.extractionjob import DigestJob
+    from engrams.tend.changejob import ChangeDetectionJob
+    from engrams.tend.extractionjob import ExtractionJob
     from engrams.tend.factreview import FactReview
-    from engrams.tend.floorcalibration import FloorCalibration
+    from engrams.tend.floorcalibration import ThresholdCalibration
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.importruns import MemoryImports, PurgeFunction
     from engrams.tend.manuallinks import MemoryLinks
@@ -204,23 +204,23 @@ class Components:
         return TurnIngest(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
 
     @cached_property
-    def digest(self) -> DigestJob:
-        from engrams.tend.extractionjob import DigestJob
+    def digest(self) -> ExtractionJob:
+        from engrams.tend.extractionjob import ExtractionJob
 
-        return DigestJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+        return ExtractionJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
 
     @cached_property
-    def changes(self) -> ChangeJob:
-        from engrams.tend.changejob import ChangeJob
+    def changes(self) -> ChangeDetectionJob:
+        from engrams.tend.changejob import ChangeDetectionJob
 
         deps = self.deps
-        return ChangeJob(deps.store, deps.embedder, deps.clock, deps.settings.write.changes, deps.plain)
+        return ChangeDetectionJob(deps.store, deps.embedder, deps.clock, deps.settings.write.changes, deps.plain)
 
     @cached_property
-    def updates(self) -> UpdateQueue:
-        from engrams.session.extractionqueue import UpdateQueue
+    def updates(self) -> ExtractionQueue:
+        from engrams.session.extractionqueue import ExtractionQueue
 
-        return UpdateQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
+        return ExtractionQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
 
     # ------------------------------------------------------------------------------------------------------ sessions
 
@@ -269,14 +269,14 @@ class Components:
         return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
 
     @cached_property
-    def nearness(self) -> FloorCalibration:
-        from engrams.tend.floorcalibration import FloorCalibration
+    def nearness(self) -> ThresholdCalibration:
+        from engrams.tend.floorcalibration import ThresholdCalibration
 
         def measure(text: str, owner: Scope) -> float:
             return self.search(ReadRequest(text, owner, self.deps.clock(), 1)).nearness
 
         deps = self.deps
-        return FloorCalibration(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
+        return ThresholdCalibration(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
 
     @cached_property
     def tiers(self) -> MemoryTiers:

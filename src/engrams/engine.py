@@ -17,19 +17,19 @@ from engrams.read import pipeline
 from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import WorkerPool
-from engrams.types import Context, HistoryEntry, ImportPlan, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
+from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
 from engrams.write import derivedsources
 from engrams.write import manualedits as edits
 
 if TYPE_CHECKING:
     from engrams.session.commands import MemoryControl
-    from engrams.session.extractionqueue import UpdateQueue
+    from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.sessionregistry import SessionRegistry
     from engrams.session.summary import ConversationSummaries
     from engrams.tend.factreview import FactReview
-    from engrams.tend.floorcalibration import FloorCalibration
+    from engrams.tend.floorcalibration import ThresholdCalibration
     from engrams.tend.garden.garden import MemoryGarden
-    from engrams.tend.importexport import LoadReport
+    from engrams.tend.importexport import ImportResult
     from engrams.tend.importruns import MemoryImports
     from engrams.tend.manuallinks import MemoryLinks
     from engrams.tend.tiers import MemoryTiers
@@ -229,11 +229,11 @@ class MemoryEngine:
     def load(
         self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
         progress: Progress | None = None,
-    ) -> LoadReport:  # fmt: skip
+    ) -> ImportResult:  # fmt: skip
         """Import a file, folder or zip; ``-`` is standard input.
         A repeated import stores nothing twice. A broken file is refused whole, unless ``skip_bad``; of several files the report names it.
         ``imports.undo`` takes the report's id. InputError: it holds nothing that can be imported, or its format is unknown."""
-        return self.imports.load(source, Scope.of(scope), ImportPlan(format, skip_bad), progress)
+        return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad), progress)
 
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; returns the number of memories.
@@ -328,12 +328,12 @@ class MemoryEngine:
         return self._components.summaries
 
     @property
-    def updates(self) -> UpdateQueue:
+    def updates(self) -> ExtractionQueue:
         """Queue of turns to extract from, for callers that steer it."""
         return self._open().updates
 
     @property
-    def nearness(self) -> FloorCalibration:
+    def nearness(self) -> ThresholdCalibration:
         """Floors of owners from which memories are near, and their calibration."""
         return self._components.nearness
 

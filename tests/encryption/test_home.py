@@ -13,7 +13,7 @@ from engrams import build
 from engrams.errors import ConflictError, EncryptionError, ExtraError, RefusedError, StoreError
 from engrams.settings import EncryptionSettings, load
 from engrams.surfaces.cli.main import main
-from engrams.types import ImportPlan
+from engrams.types import ImportOptions
 
 PAGE = 4096
 PASSPHRASE = {"encryption.key": "passphrase"}
@@ -215,7 +215,7 @@ def test_uploads_are_sealed(home: Path) -> None:
     with engrams.open(home=home) as memory:
         uploads = build.uploads(memory)
         scope = engrams.Scope(OWNER)
-        upload = uploads.begin(scope, ImportPlan("jsonl", name=f"{WORD}.jsonl"))
+        upload = uploads.begin(scope, ImportOptions("jsonl", name=f"{WORD}.jsonl"))
         lines = "".join(json.dumps({"role": "user", "content": f"Turn {n} about {WORD}"}) + "\n" for n in range(3)).encode()
         assert uploads.append(scope, upload.id, 0, lines[:50]) == 50
         assert uploads.append(scope, upload.id, 50, lines[50:]) == len(lines)

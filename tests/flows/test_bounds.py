@@ -17,7 +17,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.models.embed.querycache import CachedEmbedder
-from engrams.models.rerank.listwise import JudgementCase, ListwiseReranker
+from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
 from engrams.session.contextfingerprints import InjectedFingerprints
 from engrams.testing import HashEmbedder, SettableClock
 from engrams.text.cache import registered_caches, text_cache
@@ -251,6 +251,6 @@ def test_queries_and_judged_sessions_are_bounded() -> None:
     judge = ListwiseReranker(None, SettableClock(START))
     for number in range(1_200):
         embedder.embed([f"query {number}"], "query")
-        judge.judge(JudgementCase(f"s{number}", "q", (("1", "a"),)))
+        judge.judge(RelevanceJudgementRequest(f"s{number}", "q", (("1", "a"),)))
     assert len(embedder._kept) == 512
     assert len(judge._sessions) <= BOUNDS["models.rerank.listwise._SESSIONS"]

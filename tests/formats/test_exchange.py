@@ -68,8 +68,8 @@ def test_export_and_import_give_equal_items(tmp_path: Path) -> None:
     past = HistoryEntry("01", 2, NOW, "edit", "user", "why", {"text": "old"}, {"text": "new", "tags": ["a"]})
     loose = formats.ExportedEdge(Edge(OWNER, "topic:x", "topic:y", EdgeType.CO_OCCURS))
     items = [
-        formats.RestoredRecord(record("01"), (edge,), (past,)),
-        formats.RestoredRecord(Record("02", OWNER, Kind.NOTE, "b", NOW)),
+        formats.ExportedRecord(record("01"), (edge,), (past,)),
+        formats.ExportedRecord(Record("02", OWNER, Kind.NOTE, "b", NOW)),
         loose,
     ]
     path = tmp_path / "memory.jsonl"
@@ -92,7 +92,7 @@ def test_any_record_survives_the_trip(text: str, when: datetime, share: float, m
     """Whatever text, time, number and metadata a record has, writing and reading gives an equal one."""
     one = record(text=text, recorded_at=when, importance=share, meta=meta, valid_from=None)
     lines = "".join(exchange.to_lines([one], {})).split("\n")
-    assert [item.record for item in exchange.read(enumerate(lines, 1)) if isinstance(item, formats.RestoredRecord)] == [one]
+    assert [item.record for item in exchange.read(enumerate(lines, 1)) if isinstance(item, formats.ExportedRecord)] == [one]
 
 
 @pytest.mark.covers("S3.50")
@@ -100,7 +100,7 @@ def test_a_second_export_is_the_same_file(tmp_path: Path) -> None:
     """Exporting what was imported gives the same bytes."""
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     edges = (Edge(OWNER, "01", "02", EdgeType.SUPERSEDES),)
-    formats.write(first, [formats.RestoredRecord(record("01"), edges), formats.RestoredRecord(record("02"))])
+    formats.write(first, [formats.ExportedRecord(record("01"), edges), formats.ExportedRecord(record("02"))])
     formats.write(second, [item for item in formats.read(first) if not isinstance(item, formats.UnreadablePiece | formats.ParsedTurn)])
     assert first.read_bytes() == second.read_bytes()
 

@@ -15,7 +15,7 @@ from engrams.errors import InputError
 from engrams.logs import CrisisRecord
 from engrams.settings import Settings
 from engrams.testing import SettableClock, temp_engine
-from engrams.types.logenums import CrisisClassifier, CrisisSeverity, LogWriteOutcome
+from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity, LogWriteOutcome
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableCloc
     )
     (record,) = log.list()
     assert {field.name for field in fields(CrisisRecord)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
-    assert (record.classifier, record.severity, record.reason) == (CrisisClassifier.MODEL, CrisisSeverity.HIGH, "r" * 500)
+    assert (record.classifier, record.severity, record.reason) == (CrisisDetectionSource.MODEL, CrisisSeverity.HIGH, "r" * 500)
     assert (record.at, record.owner) == (datetime(2026, 3, 10, 8, tzinfo=UTC), "user/ann")
     assert len(record.session) == 32 and "s1" not in record.session and len(record.id) == 32
     base = apsw.Connection(str(home / "ledgers" / "safety.db"))

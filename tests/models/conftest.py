@@ -10,7 +10,7 @@ import pytest
 
 from engrams.models.chat.ollama import OllamaChat
 from engrams.models.chat.openai import OpenAIChat
-from engrams.models.chat.retryingchat import AskLimits, ServedChat
+from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
 from engrams.models.chat.usagemeter import ModelBudget
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatMessage, ChatRequest, Clock
@@ -47,7 +47,7 @@ def connect() -> Iterator[Connect]:
     def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat:
         clock: Clock = options.pop("clock", SettableClock())
         kind: Callable[..., Any] = OllamaChat if provider == "ollama" else OpenAIChat
-        limits = AskLimits(
+        limits = ChatAnswerLimits(
             timeout=options.pop("timeout", 5.0),
             corrections=options.pop("corrections", 3),
             retry=RetryPolicy(retries=options.pop("retries", 3), first_wait=options.pop("first", 0.005)),

@@ -13,7 +13,7 @@ from engrams.read import fusion
 from engrams.read.confidencedecay import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
 from engrams.read.fusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
-from engrams.settings import FloorSettings, ReadSettings, ReadWeights, load
+from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings, load
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Hit, Kind, Layer, Provenance, Record, Scope, Status
 
@@ -188,7 +188,7 @@ def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool)
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_belongs_to_its_embedding_model() -> None:
     """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
-    section = FloorSettings(dense=0.6, model="bge")
+    section = RelevanceThresholdSettings(dense=0.6, model="bge")
     assert fusion.dense_floor(section, EmbedderCard("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
     assert fusion.dense_floor(section, EmbedderCard("hash", 256, floors={"related": 0.4})) == 0.4
     assert fusion.dense_floor(section, EmbedderCard("unknown", 8)) == 0

@@ -17,7 +17,7 @@ from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
-from engrams.types import ImportPlan, Kind, Scope
+from engrams.types import ImportOptions, Kind, Scope
 
 ANN = ("user", "ann")
 
@@ -55,7 +55,7 @@ def test_the_real_home_stays_as_it_is(real: Path) -> None:
         engine.drain()
         engine.purge(written.id, scope=ANN)
         kept = uploads(engine)
-        kept.begin(Scope(ANN), ImportPlan(name="chat.txt"))
+        kept.begin(Scope(ANN), ImportOptions(name="chat.txt"))
         kept.close()
         assert engine.status()["test"] is True
     audit(settings).note("add", owner="user/ann")

@@ -8,7 +8,7 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.errors import ClosedError, NotFoundError
-from engrams.ports import RankRequest, RecordQuery
+from engrams.ports import RecordQuery, RerankRequest
 from engrams.read.request import visible_scopes
 from engrams.tend.usagelearning import apply_event, make_pairs
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
@@ -138,7 +138,7 @@ class Judge:
 
     name = "pot"
 
-    def rank(self, rank: RankRequest) -> tuple[float | None, ...]:
+    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """1 for a pot, else 0."""
         return tuple(float("pot" in text) for text in rank.texts)
 

@@ -79,9 +79,9 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
 
 def test_places_are_read_back() -> None:
     """A path tells scope, folder and deletion again, also below folders of the owner's own making."""
-    assert paths.parse_place("entries/user/alice/facts/x.md") == paths.FilePlace("user/alice", "facts", False)
-    assert paths.parse_place("deleted/user/alice/turns/user/x.md") == paths.FilePlace("user/alice", "turns/user", True)
-    assert paths.parse_place("entries/user/alice/facts/home/x.md") == paths.FilePlace("user/alice", "facts", False)
+    assert paths.parse_place("entries/user/alice/facts/x.md") == paths.VaultFileLocation("user/alice", "facts", False)
+    assert paths.parse_place("deleted/user/alice/turns/user/x.md") == paths.VaultFileLocation("user/alice", "turns/user", True)
+    assert paths.parse_place("entries/user/alice/facts/home/x.md") == paths.VaultFileLocation("user/alice", "facts", False)
     assert paths.parse_place("entries/user/x.md") is None
     assert paths.parse_place("memory/2026-01-01.md") is None
     for scope in [Scope(("user", "Ärger")), Scope(("turns", "user", "facts", "x"))]:

@@ -102,7 +102,7 @@ def plain(**fields: Any) -> Record:
     return Record(scope=given.pop("scope", Scope(("user", "alice"))), layer=given.pop("layer", LAYER_OF[given["kind"]]), **given)
 
 
-def edges(found: recordfile.VaultEntry) -> set[tuple[str, str, float, int]]:
+def edges(found: recordfile.RecordFileContent) -> set[tuple[str, str, float, int]]:
     return {(link.type, link.target, link.weight, link.count) for link in found.links}
 
 

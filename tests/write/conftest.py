@@ -13,12 +13,12 @@ from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
 from engrams.write import pipeline
 from engrams.write.dependencies import WriteDeps
-from engrams.write.turnconversion import JournalResult, journal_turns
+from engrams.write.turnconversion import JournaledTurns, journal_turns
 
 ALICE = Scope.of(("user", "alice"))
 
 
-def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> pipeline.DigestResult:
+def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> pipeline.ExtractionBatch:
     """Learn from journaled records: one batch to commit."""
     return pipeline.reconcile_extraction(pipeline.extract_candidates(records, deps, echoes=echoes), deps)
 
@@ -32,21 +32,21 @@ class Talk:
         self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
         self.chat: Chat | None = None
         self.embedder: Embedder | None = None
-        self.last: pipeline.DigestResult | None = None
-        self.journaled: JournalResult | None = None
+        self.last: pipeline.ExtractionBatch | None = None
+        self.journaled: JournaledTurns | None = None
 
     @property
     def deps(self) -> WriteDeps:
         return WriteDeps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
 
-    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
+    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> JournaledTurns:
         """Journal only."""
         some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
         self.journaled = journal_turns(some, scope, self.deps, kind=kind, channel=channel)
         self.store.commit(WriteBatch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
-    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> pipeline.DigestResult:
+    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> pipeline.ExtractionBatch:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
         self.last = digest_records(journaled.records, self.deps)

@@ -9,11 +9,11 @@ import pytest
 from tests.write.conftest import ALICE
 
 from engrams.types import Evidence
-from engrams.write.candidate import Candidate, canonical_subject
+from engrams.write.candidate import CandidateStatement, canonical_subject
 from engrams.write.changeset import derived_id
 from engrams.write.predicateslots import canonical_predicate, is_single
 
-MADE = Candidate(
+MADE = CandidateStatement(
     "Alice lives in Paris", evidence=(Evidence("I live in Paris", "01h0qjasc0959jdbyfd901v7sz"),), said_at=datetime(2023, 5, 8, tzinfo=UTC)
 )
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams.types import Kind, Record, Scope
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.reconcile import find_exact, find_near_duplicate, has_distinct_detail, jaccard
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
@@ -17,8 +17,8 @@ def record(text: str, value: str = "x", predicate: str = "likes", subject: str =
     return Record("r1", Scope.of(("user", "alice")), Kind.FACT, text, SAID, subject=subject, predicate=predicate, object=value, meta=meta)
 
 
-def candidate(text: str, value: str = "x", predicate: str = "likes", subject: str = "user", polarity: bool = True) -> Candidate:
-    return Candidate(text, subject=subject, predicate=predicate, object=value, polarity=polarity, said_at=SAID)
+def candidate(text: str, value: str = "x", predicate: str = "likes", subject: str = "user", polarity: bool = True) -> CandidateStatement:
+    return CandidateStatement(text, subject=subject, predicate=predicate, object=value, polarity=polarity, said_at=SAID)
 
 
 @pytest.mark.covers("S4.23", "S1.16")
@@ -30,7 +30,7 @@ def candidate(text: str, value: str = "x", predicate: str = "likes", subject: st
         (record("The user loves dogs", "dogs"), candidate("The user likes a dog", "the dog", "loves")),
     ],
 )
-def test_the_same_statement_is_known(old: Record, new: Candidate) -> None:
+def test_the_same_statement_is_known(old: Record, new: CandidateStatement) -> None:
     """Equal words, or an equal subject, predicate and object, are the same statement."""
     assert find_exact(new, [old]) is old
 
@@ -44,7 +44,7 @@ def test_the_same_statement_is_known(old: Record, new: Candidate) -> None:
         (record("The user no longer works at X", "X", "works_at", effect="ends"), candidate("The user works at X", "X", "works_at")),
     ],
 )
-def test_another_polarity_subject_or_predicate_is_another_statement(old: Record, new: Candidate) -> None:
+def test_another_polarity_subject_or_predicate_is_another_statement(old: Record, new: CandidateStatement) -> None:
     """A contrary, somebody else's, or what is over is not the same."""
     assert find_exact(new, [old]) is None
 

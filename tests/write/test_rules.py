@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engrams.types import Kind
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.rules import UtteranceContext, extract_statements
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
-def read(text: str, name: str = "Alice", others: tuple[str, ...] = ("bob",)) -> tuple[Candidate, ...]:
+def read(text: str, name: str = "Alice", others: tuple[str, ...] = ("bob",)) -> tuple[CandidateStatement, ...]:
     names = frozenset(other.lower() for other in (name, *others) if other)
     return extract_statements(text, UtteranceContext(name or "the user", name or "user", SAID, "r1", 1.0, names))
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams.types import Evidence, Kind
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.storagepolicy import PolicyDecision, check_guards, clamp_decision, decide, has_support
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 
 
-def candidate(text: str, **fields: object) -> Candidate:
-    made = Candidate(text, subject="user", predicate="likes", object="x", evidence=(Evidence(text, "r1"),), said_at=SAID)
+def candidate(text: str, **fields: object) -> CandidateStatement:
+    made = CandidateStatement(text, subject="user", predicate="likes", object="x", evidence=(Evidence(text, "r1"),), said_at=SAID)
     return replace(made, **fields)  # type: ignore[arg-type]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.encryption.access import HomeKeys as HomeKeys
+from engrams.encryption.access import HomeKeyring as HomeKeyring
 from engrams.encryption.access import connect as connect
 from engrams.encryption.access import connect_copy as connect_copy
 from engrams.encryption.access import find_keys as find_keys

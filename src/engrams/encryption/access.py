@@ -16,7 +16,7 @@ from engrams.encryption import pagereader
 from engrams.encryption.header import (
     HEADER,
     DataKey,
-    HomeHeader,
+    EncryptionHeader,
     driver_hint,
     encode_header,
     new_header,
@@ -38,17 +38,17 @@ _STEP = 0.01
 _OFF = "Remove `encryption.enabled = false`, or decrypt the home with `engrams encrypt --off`."
 _lock = Lock()
 _settings: dict[Path, EncryptionSettings] = {}
-_known: dict[Path, tuple[tuple[int, int, int], HomeKeys]] = {}
+_known: dict[Path, tuple[tuple[int, int, int], HomeKeyring]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class HomeKeys:
+class HomeKeyring:
     """Keys that files of a home may have, the present one first.
 
     ``source``: where the outer key comes from. None among ``keys``: a plain file, while a change is under way."""
 
     keys: tuple[DataKey, ...]
-    source: HomeHeader
+    source: EncryptionHeader
 
     @property
     def now(self) -> DataKey:
@@ -81,14 +81,14 @@ def unlock_home(home: Path, settings: EncryptionSettings, database: Path) -> Non
     if database.expanduser().absolute().parent != home:
         raise EncryptionError(f"{home} is encrypted, and the database lies elsewhere.", hint="Leave `store.url` empty.")
     # A program that runs since before the change must not stop at a question.
-    keys = HomeKeys(unwrap_keys(header, read_outer_key(header, settings, ask=home not in _settings)), header)
+    keys = HomeKeyring(unwrap_keys(header, read_outer_key(header, settings, ask=home not in _settings)), header)
     require_driver()
     with _lock:
         _settings[home] = settings
         _known[home] = (_stamp(home), keys)
 
 
-def find_keys(home: Path) -> HomeKeys | None:
+def find_keys(home: Path) -> HomeKeyring | None:
     """Find the keys of a home; None: it is plain.
 
     EncryptionError: the key is missing or wrong."""
@@ -104,12 +104,12 @@ def find_keys(home: Path) -> HomeKeys | None:
         if header is None:
             return None
         settings = _settings.get(home) or _settings.get(home.parent) or EncryptionSettings()
-        keys = HomeKeys(unwrap_keys(header, read_outer_key(header, settings, ask=False)), header)
+        keys = HomeKeyring(unwrap_keys(header, read_outer_key(header, settings, ask=False)), header)
         _known[home] = (stamp, keys)
         return keys
 
 
-def prepare_home(home: Path) -> HomeKeys | None:
+def prepare_home(home: Path) -> HomeKeyring | None:
     """Find the keys of a home that is about to be written.
 
     A new home gets its header where `encryption.enabled` is on."""

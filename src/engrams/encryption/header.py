@@ -22,7 +22,7 @@ DataKey: TypeAlias = bytes | None
 
 
 @dataclass(frozen=True, slots=True)
-class HomeHeader:
+class EncryptionHeader:
     """Encryption of a home, and its wrapped keys.
 
     ``kind``: where its key comes from; ``place``: the key file, or the entry in the keyring. ``now``: the wrapped key that files have.
@@ -45,12 +45,12 @@ def driver_hint() -> str:
     return f"{install_hint('encrypted')}, then {_DRIVER}"
 
 
-def new_header(kind: str, place: str) -> HomeHeader:
+def new_header(kind: str, place: str) -> EncryptionHeader:
     """Make a header without keys."""
-    return HomeHeader(kind, place, secrets.token_hex(16), "")
+    return EncryptionHeader(kind, place, secrets.token_hex(16), "")
 
 
-def read_header(home: Path) -> HomeHeader | None:
+def read_header(home: Path) -> EncryptionHeader | None:
     """Read a home's header; None: the home is plain.
 
     EncryptionError: it is damaged."""
@@ -62,7 +62,7 @@ def read_header(home: Path) -> HomeHeader | None:
     except (OSError, UnicodeDecodeError) as problem:
         raise EncryptionError(f"{path} cannot be read: {problem}.", hint="Give this user the right to read it.") from None
     try:
-        header = HomeHeader(**json.loads(text))
+        header = EncryptionHeader(**json.loads(text))
         bytes.fromhex(header.salt + header.now + (header.before or ""))
     except (ValueError, TypeError, AttributeError) as problem:
         raise EncryptionError(f"{path} is damaged: {problem}.", hint="Put it back from a backup: without it, nothing here opens.") from None
@@ -71,7 +71,7 @@ def read_header(home: Path) -> HomeHeader | None:
     return header
 
 
-def write_header(home: Path, header: HomeHeader, *, new: bool = False) -> bool:
+def write_header(home: Path, header: EncryptionHeader, *, new: bool = False) -> bool:
     """Write a header whole or not at all.
 
     ``new``: only the first one; False if another process was first."""
@@ -94,7 +94,7 @@ def write_header(home: Path, header: HomeHeader, *, new: bool = False) -> bool:
     return True
 
 
-def encode_header(header: HomeHeader) -> str:
+def encode_header(header: EncryptionHeader) -> str:
     """Encode a header as the text of its file."""
     return json.dumps(asdict(header), indent=1)
 
@@ -109,12 +109,12 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def wrap_keys(header: HomeHeader, outer: bytes, now: DataKey, *before: DataKey) -> HomeHeader:
+def wrap_keys(header: EncryptionHeader, outer: bytes, now: DataKey, *before: DataKey) -> EncryptionHeader:
     """Set the keys of a header, wrapped with the ``outer`` one."""
     return replace(header, now=_wrap(outer, now), before=_wrap(outer, before[0]) if before else None)
 
 
-def unwrap_keys(header: HomeHeader, outer: bytes) -> tuple[DataKey, ...]:
+def unwrap_keys(header: EncryptionHeader, outer: bytes) -> tuple[DataKey, ...]:
     """Unwrap the keys of a header, the present one first.
 
     EncryptionError: ``outer`` is wrong."""
@@ -139,7 +139,7 @@ def _wrap(outer: bytes, key: DataKey) -> str:
     return (nonce + wrapped).hex()
 
 
-def _unwrap(outer: bytes, wrapped: bytes, header: HomeHeader) -> DataKey:
+def _unwrap(outer: bytes, wrapped: bytes, header: EncryptionHeader) -> DataKey:
     if not wrapped:
         return None
     cipher = load_cipher()(outer)

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engrams.encryption.header import KEY_BYTES, HomeHeader, driver_hint, new_header
+from engrams.encryption.header import KEY_BYTES, EncryptionHeader, driver_hint, new_header
 from engrams.errors import EncryptionError, ExtraError
 from engrams.settings import EncryptionSettings
 
@@ -24,7 +24,7 @@ _asked: dict[str, str] = {}
 """Passphrases typed in this process, by the salt of their home."""
 
 
-def read_outer_key(header: HomeHeader, settings: EncryptionSettings, *, ask: bool = True) -> bytes:
+def read_outer_key(header: EncryptionHeader, settings: EncryptionSettings, *, ask: bool = True) -> bytes:
     """Read the key that wraps a home's own.
 
     ``ask``: for a passphrase, on the terminal. EncryptionError: it is missing."""
@@ -35,7 +35,7 @@ def read_outer_key(header: HomeHeader, settings: EncryptionSettings, *, ask: boo
     return derive_key(header, _read_entry(header.place))
 
 
-def derive_key(header: HomeHeader, secret: str) -> bytes:
+def derive_key(header: EncryptionHeader, secret: str) -> bytes:
     """Derive the outer key; a passphrase is stretched by scrypt."""
     salt = bytes.fromhex(header.salt)
     if header.kind == "passphrase":
@@ -43,7 +43,7 @@ def derive_key(header: HomeHeader, secret: str) -> bytes:
     return hashlib.blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES, salt=salt).digest()
 
 
-def make_source(settings: EncryptionSettings, passphrase: str) -> tuple[HomeHeader, bytes]:
+def make_source(settings: EncryptionSettings, passphrase: str) -> tuple[EncryptionHeader, bytes]:
     """Make a header with a new secret, and its outer key."""
     if settings.key == "passphrase":
         if not passphrase:
@@ -64,7 +64,7 @@ def make_source(settings: EncryptionSettings, passphrase: str) -> tuple[HomeHead
     return header, derive_key(header, secret)
 
 
-def drop_source(header: HomeHeader) -> None:
+def drop_source(header: EncryptionHeader) -> None:
     """Delete a keyring entry that no home needs any more."""
     if header.kind == "keyring":
         _call_keyring("delete_password", _SERVICE, header.place)
@@ -99,7 +99,7 @@ def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
     return text
 
 
-def _find_passphrase(header: HomeHeader, settings: EncryptionSettings, *, ask: bool) -> str:
+def _find_passphrase(header: EncryptionHeader, settings: EncryptionSettings, *, ask: bool) -> str:
     given = settings.passphrase or os.environ.get(VARIABLE, "") or _asked.get(header.salt, "")
     if not given and ask and (given := ask_passphrase("Passphrase of this home")):
         _asked[header.salt] = given

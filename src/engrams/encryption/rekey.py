@@ -16,8 +16,18 @@ from pathlib import Path
 import apsw
 
 from engrams.encryption import fileencryption, pagereader
-from engrams.encryption.access import HomeKeys, find_keys, fits, hold_home, open_with, require_driver
-from engrams.encryption.header import HEADER, KEY_BYTES, DataKey, HomeHeader, read_header, sync_folder, unwrap_keys, wrap_keys, write_header
+from engrams.encryption.access import HomeKeyring, find_keys, fits, hold_home, open_with, require_driver
+from engrams.encryption.header import (
+    HEADER,
+    KEY_BYTES,
+    DataKey,
+    EncryptionHeader,
+    read_header,
+    sync_folder,
+    unwrap_keys,
+    wrap_keys,
+    write_header,
+)
 from engrams.encryption.keysources import drop_source, make_source, read_outer_key
 from engrams.errors import ConflictError, EncryptionError, StoreError
 from engrams.settings import EncryptionSettings
@@ -34,7 +44,7 @@ Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class HomeFile:
+class HomeFileEncryption:
     """A file of a home that holds memory.
 
     ``kind``: database, log (lines), or file. ``state``: plain, encrypted, or former (has the key from before a change)."""
@@ -54,7 +64,7 @@ class EncryptionStatus:
     source: str
     place: str
     changing: bool
-    files: tuple[HomeFile, ...]
+    files: tuple[HomeFileEncryption, ...]
     readable: Path | None
 
     @property
@@ -106,7 +116,7 @@ def rekey_home(home: Path, settings: EncryptionSettings, fresh: EncryptionSettin
         if old.is_changing:
             _finish(home, old, outer, report)
         (key,) = unwrap_keys(_require_header(home), outer)
-        _require_sound(home, HomeKeys((key,), old))
+        _require_sound(home, HomeKeyring((key,), old))
         header, outer = make_source(fresh, passphrase)
         write_header(home, wrap_keys(header, outer, secrets.token_bytes(KEY_BYTES), key))
         done = _finish(home, header, outer, report)
@@ -125,7 +135,7 @@ def decrypt_home(home: Path, settings: EncryptionSettings, report: Report) -> in
             _finish(home, header, outer, report)
             keys = keys[:1]
         if keys[0]:
-            _require_sound(home, HomeKeys(keys, header))
+            _require_sound(home, HomeKeyring(keys, header))
             write_header(home, wrap_keys(header, outer, None, keys[0]))
         done = _finish(home, header, outer, report)
     drop_source(header)
@@ -178,10 +188,10 @@ def adopt_database(source: Path, target: Path) -> None:
         recode_database(source, target, key, keys)
 
 
-def _finish(home: Path, header: HomeHeader, outer: bytes, report: Report) -> int:
+def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) -> int:
     """Give every file the present key, then forget the former one."""
     held = _require_header(home)
-    keys = HomeKeys(unwrap_keys(held, outer), header)
+    keys = HomeKeyring(unwrap_keys(held, outer), header)
     for left in (*home.glob(f"*{_FRESH}*"), *home.glob(f"*/*{_FRESH}*")):
         left.unlink(missing_ok=True)
     found = [_classify(path, kind, keys) for path, kind in list_files(home)]
@@ -199,7 +209,7 @@ def _finish(home: Path, header: HomeHeader, outer: bytes, report: Report) -> int
     return len(todo)
 
 
-def _recode(one: HomeFile, keys: HomeKeys) -> None:
+def _recode(one: HomeFileEncryption, keys: HomeKeyring) -> None:
     path, fresh = one.path, one.path.with_name(one.path.name + _FRESH)
     target = path
     if one.kind == "database":
@@ -214,7 +224,7 @@ def _recode(one: HomeFile, keys: HomeKeys) -> None:
     sync_folder(path.parent)
 
 
-def _classify(path: Path, kind: str, keys: HomeKeys | None) -> HomeFile:
+def _classify(path: Path, kind: str, keys: HomeKeyring | None) -> HomeFileEncryption:
     """Find out which key a file has."""
     if kind == "database":
         plain = pagereader.is_plain(path)
@@ -223,8 +233,8 @@ def _classify(path: Path, kind: str, keys: HomeKeys | None) -> HomeFile:
     else:
         plain = not fileencryption.is_sealed(path)
     if plain or keys is None:
-        return HomeFile(path, kind, "plain" if plain else "encrypted")
-    return HomeFile(path, kind, "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former")
+        return HomeFileEncryption(path, kind, "plain" if plain else "encrypted")
+    return HomeFileEncryption(path, kind, "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former")
 
 
 def _has_key(path: Path, kind: str, key: bytes) -> bool:
@@ -261,7 +271,7 @@ def _open_any(path: Path, keys: tuple[DataKey, ...]) -> apsw.Connection:
     raise EncryptionError(f"No key of this home opens {path}.", hint="Move it out of the home, or put back the file that belongs here.")
 
 
-def _require_sound(home: Path, keys: HomeKeys | None) -> None:
+def _require_sound(home: Path, keys: HomeKeyring | None) -> None:
     """Raise StoreError where a database is damaged, before anything is changed."""
     for path, kind in list_files(home):
         if ".corrupt-" in path.name and ".rescued" not in path.name:
@@ -281,7 +291,7 @@ def _require_sound(home: Path, keys: HomeKeys | None) -> None:
                 raise StoreError(f"{path} is damaged: {problems[0]}.", hint="Run `engrams doctor --repair` first. Nothing was changed.")
 
 
-def _require_header(home: Path) -> HomeHeader:
+def _require_header(home: Path) -> EncryptionHeader:
     header = read_header(home)
     if header is None:
         raise ConflictError(f"{home} is not encrypted.", hint="`engrams encrypt` encrypts it.")

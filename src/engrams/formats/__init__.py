@@ -18,13 +18,13 @@ from engrams.formats.decode import Origin, TextFeed, iter_bytes, open_text
 from engrams.formats.detect import FORMATS as FORMATS
 from engrams.formats.detect import Format as Format
 from engrams.formats.detect import recognise_format
-from engrams.formats.importfiles import ImportPart as ImportPart
+from engrams.formats.importfiles import ImportFile as ImportFile
 from engrams.formats.importfiles import open_parts as open_parts
 from engrams.formats.jsonstream import read_elements
 from engrams.formats.parsed import ExportedEdge as ExportedEdge
+from engrams.formats.parsed import ExportedRecord as ExportedRecord
 from engrams.formats.parsed import ImportItem as ImportItem
 from engrams.formats.parsed import ParsedTurn as ParsedTurn
-from engrams.formats.parsed import RestoredRecord as RestoredRecord
 from engrams.formats.parsed import UnreadablePiece as UnreadablePiece
 from engrams.formats.plaintext import parse_memories as parse_memories
 from engrams.types import NO_META, Meta, Record
@@ -94,7 +94,7 @@ def count_items(origin: Origin, format: str = "auto") -> int:
 
 def write(
     target: Path,
-    items: Iterable[RestoredRecord | ExportedEdge | Record],
+    items: Iterable[ExportedRecord | ExportedEdge | Record],
     format: Literal["jsonl", "markdown"] = "jsonl",
     *,
     header: Meta = NO_META,
@@ -115,7 +115,7 @@ def write(
         raise InputError(f"{target} cannot be written: {problem.strerror or problem}.", hint="Choose another place.") from None
 
 
-def _write_lines(target: Path, items: Iterable[RestoredRecord | ExportedEdge | Record], header: Meta) -> int:
+def _write_lines(target: Path, items: Iterable[ExportedRecord | ExportedEdge | Record], header: Meta) -> int:
     records = 0
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

@@ -14,7 +14,7 @@ from typing import Any
 from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError
 from engrams.formats.jsonstream import MalformedError, parse
-from engrams.formats.parsed import ExportedEdge, RestoredRecord, UnreadablePiece
+from engrams.formats.parsed import ExportedEdge, ExportedRecord, UnreadablePiece
 from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Json, Kind, Layer, Meta, Provenance, Record, Scope, Status, Tier
 
 VERSION = 1
@@ -28,20 +28,20 @@ _FIELDS = {item.name for item in fields(Record)}
 _REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
 
 
-def to_lines(items: Iterable[RestoredRecord | ExportedEdge | Record], header: Meta) -> Iterator[str]:
+def to_lines(items: Iterable[ExportedRecord | ExportedEdge | Record], header: Meta) -> Iterator[str]:
     """Yield the lines of an export with their ends, header first."""
     yield _to_line({"engrams": VERSION, **header})
     for item in items:
         if isinstance(item, ExportedEdge):
             yield _to_line({"edge": _edge_to_json(item.edge)})
             continue
-        whole = item if isinstance(item, RestoredRecord) else RestoredRecord(item)
+        whole = item if isinstance(item, ExportedRecord) else ExportedRecord(item)
         yield _to_line({"record": record_to_json(whole.record)})
         yield from (_to_line({"history": _history_to_json(entry)}) for entry in whole.history)
         yield from (_to_line({"edge": _edge_to_json(edge)}) for edge in whole.edges)
 
 
-def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[RestoredRecord | ExportedEdge | UnreadablePiece]:
+def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ExportedRecord | ExportedEdge | UnreadablePiece]:
     """Yield an export's items. InputError: a newer engrams wrote it."""
     record: Record | None = None
     edges: list[Edge] = []
@@ -55,13 +55,13 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[Restore
                 yield piece
             case Record():
                 if record:
-                    yield RestoredRecord(record, tuple(edges), tuple(history))
+                    yield ExportedRecord(record, tuple(edges), tuple(history))
                 record, edges, history = piece, [], []
             case Edge() if record and piece.source == record.id and len(edges) < _MAX_ATTACHED:
                 edges.append(piece)
             case Edge():
                 if record:
-                    yield RestoredRecord(record, tuple(edges), tuple(history))
+                    yield ExportedRecord(record, tuple(edges), tuple(history))
                 record = None
                 yield ExportedEdge(piece)
             case HistoryEntry() if record and piece.record == record.id and len(history) < _MAX_ATTACHED:
@@ -69,7 +69,7 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[Restore
             case HistoryEntry():
                 yield UnreadablePiece(line[0] if isinstance(line, tuple) else 0, "This history belongs to no record before it.")
     if record:
-        yield RestoredRecord(record, tuple(edges), tuple(history))
+        yield ExportedRecord(record, tuple(edges), tuple(history))
 
 
 def record_to_json(record: Record) -> dict[str, Json]:

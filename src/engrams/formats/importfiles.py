@@ -18,7 +18,7 @@ _IN_MEMORY = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPart:
+class ImportFile:
     """One file to import; ``open`` gives its beginning, as often as asked."""
 
     name: str
@@ -26,7 +26,7 @@ class ImportPart:
 
 
 @contextmanager
-def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportPart, ...]]:
+def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile, ...]]:
     """Open a file, folder, zip or ``-``; hidden files are passed over.
 
     ``name``: of the file, where its path does not tell it. InputError: there is nothing to import."""
@@ -41,14 +41,14 @@ def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportPart,
         yield found
 
 
-def _list_folder(folder: Path, held: ExitStack) -> Iterator[ImportPart]:
+def _list_folder(folder: Path, held: ExitStack) -> Iterator[ImportFile]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not _is_hidden(name):
             yield from _list_file(path, name, held)
 
 
-def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportPart]:
+def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
     if path.exists() and not path.is_file():
         yield _copy_stream(name, held.enter_context(path.open("rb")), held)
         return
@@ -59,11 +59,11 @@ def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportPart]:
     inside = [each.filename for each in archive.infolist() if not each.is_dir()] if archive else []
     if archive is None or not inside or any(map(is_conversations, inside)):
         # Reading it says what is wrong with it.
-        yield ImportPart(name, lambda: path)
+        yield ImportFile(name, lambda: path)
     elif "[Content_Types].xml" in inside or "mimetype" in inside:
         raise InputError(f"{name} is an Office document or a book, not text.", hint="Save it as text or Markdown, then import that.")
     else:
-        yield from (ImportPart(each, _opener(archive, each)) for each in sorted(inside) if not _is_hidden(each))
+        yield from (ImportFile(each, _opener(archive, each)) for each in sorted(inside) if not _is_hidden(each))
 
 
 def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
@@ -76,7 +76,7 @@ def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
     return open_member
 
 
-def _copy_stream(name: str, stream: IO[Any], held: ExitStack) -> ImportPart:
+def _copy_stream(name: str, stream: IO[Any], held: ExitStack) -> ImportFile:
     """Copy what can be read only once."""
     copy = held.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - ``held`` closes it
     shutil.copyfileobj(stream, copy)
@@ -85,7 +85,7 @@ def _copy_stream(name: str, stream: IO[Any], held: ExitStack) -> ImportPart:
         copy.seek(0)
         return copy
 
-    return ImportPart(name, rewind)
+    return ImportFile(name, rewind)
 
 
 def _is_hidden(name: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
-from engrams.formats.parsed import ExportedEdge, RestoredRecord
+from engrams.formats.parsed import ExportedEdge, ExportedRecord
 from engrams.types import Kind, Record, Scope, Status
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')
@@ -16,7 +16,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECAS
 _MAX_NAME_BYTES = 80
 
 
-def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record]) -> int:
+def write(folder: Path, items: Iterable[ExportedRecord | ExportedEdge | Record]) -> int:
     """Write (or replace) the day files; return the number of records."""
     count = 0
     started: set[Path] = set()
@@ -27,7 +27,7 @@ def write(folder: Path, items: Iterable[RestoredRecord | ExportedEdge | Record])
         for item in items:
             if isinstance(item, ExportedEdge):
                 continue
-            record = item.record if isinstance(item, RestoredRecord) else item
+            record = item.record if isinstance(item, ExportedRecord) else item
             path = folder.joinpath(*scope_folders(record.scope), f"{record.recorded_at:%Y-%m-%d}.md")
             if path != open_path or file is None:
                 if file:

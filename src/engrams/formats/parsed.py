@@ -26,7 +26,7 @@ class ParsedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class RestoredRecord:
+class ExportedRecord:
     """Hold an exported record with outgoing edges and history, oldest first."""
 
     record: Record
@@ -52,4 +52,4 @@ class UnreadablePiece:
     broken: bool = False
 
 
-ImportItem: TypeAlias = ParsedTurn | RestoredRecord | ExportedEdge
+ImportItem: TypeAlias = ParsedTurn | ExportedRecord | ExportedEdge

@@ -23,7 +23,7 @@ from engrams.clock import micros, utc
 from engrams.errors import EncryptionError, InputError, StoreError
 from engrams.ports import Clock
 from engrams.settings import Settings
-from engrams.types.logenums import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
+from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -43,7 +43,7 @@ _KEY = 32
 _DAY = 86_400_000_000
 _BUSY_SECONDS = 5.0
 
-_Record = TypeVar("_Record", bound="LogRecord")
+_Record = TypeVar("_Record", bound="SessionLogRecord")
 _log = logging.getLogger(__name__)
 
 
@@ -60,7 +60,7 @@ def make_private(folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRecord:
+class SessionLogRecord:
     """Fields of every record.
 
     ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito."""
@@ -71,7 +71,7 @@ class LogRecord:
     owner: str | None
 
 
-class LogStore(Generic[_Record]):
+class SessionLogStore(Generic[_Record]):
     """Store of one log's records, readable by its owner alone.
 
     The file is ``ledgers/NAME.db`` in the home; without a home, and in incognito, records stay in memory. A record that cannot be written
@@ -271,19 +271,19 @@ _REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class CrisisRecord(LogRecord):
+class CrisisRecord(SessionLogRecord):
     """Record of a crisis; ``reason``: the classifier's words, cut at 500 characters."""
 
-    classifier: CrisisClassifier
+    classifier: CrisisDetectionSource
     severity: CrisisSeverity
     reason: str
 
 
-class CrisisLog(LogStore[CrisisRecord]):
+class CrisisLog(SessionLogStore[CrisisRecord]):
     """Keeps crises for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("safety", home, clock, days, CrisisRecord, classifier=CrisisClassifier, severity=CrisisSeverity)
+        super().__init__("safety", home, clock, days, CrisisRecord, classifier=CrisisDetectionSource, severity=CrisisSeverity)
 
     def append_once(
         self,
@@ -297,7 +297,7 @@ class CrisisLog(LogStore[CrisisRecord]):
         at: datetime | None = None,
         incognito: bool = False,
     ) -> LogWriteOutcome:
-        """Record a noticed crisis; parameters as for ``LogStore.put``.
+        """Record a noticed crisis; parameters as for ``SessionLogStore.put``.
 
         ``reason`` is cut at 500 characters and must hold nothing that the person said. Never fails because it cannot be written: ``lost``.
         InputError: an unknown classifier or severity, or no session."""
@@ -306,7 +306,7 @@ class CrisisLog(LogStore[CrisisRecord]):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackRecord(LogRecord):
+class FeedbackRecord(SessionLogRecord):
     """Record of one opinion on a session."""
 
     label: FeedbackLabel
@@ -314,7 +314,7 @@ class FeedbackRecord(LogRecord):
     modality: SessionMedium
 
 
-class FeedbackLog(LogStore[FeedbackRecord]):
+class FeedbackLog(SessionLogStore[FeedbackRecord]):
     """Keeps feedback for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
@@ -332,7 +332,7 @@ class FeedbackLog(LogStore[FeedbackRecord]):
         at: datetime | None = None,
         incognito: bool = False,
     ) -> LogWriteOutcome | None:
-        """Record an opinion on a session; parameters as for ``LogStore.put``.
+        """Record an opinion on a session; parameters as for ``SessionLogStore.put``.
 
         ``label`` None: the question was dismissed, nothing is kept, and the result is None. Never fails because it cannot be written:
         ``lost``. InputError: an unknown label, source or modality, or no session."""

@@ -56,7 +56,7 @@ class HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpWaits:
+class HttpTimeouts:
     """Seconds to connect, and without a byte once an answer has begun."""
 
     connect: float = 10.0
@@ -66,13 +66,13 @@ class HttpWaits:
 class HttpClient:
     """Client of one server; threads share it and its open connections."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], waits: HttpWaits | None = None) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], waits: HttpTimeouts | None = None) -> None:
         """Check the address and headers. SettingsError: one cannot be used."""
         self.url = parse_address(url)
         self._headers = {"content-type": "application/json", "accept": "application/json", **headers}
         if not all(value.isascii() and value.isprintable() for value in self._headers.values()):
             raise SettingsError("The key holds characters that an HTTP header cannot carry.", hint="Copy it again, without line breaks.")
-        self._waits = waits or HttpWaits()
+        self._waits = waits or HttpTimeouts()
         self._lock = threading.Lock()
         self._loop: _HttpLoop | None = None
         self._closed = False
@@ -135,7 +135,7 @@ _SLOW = "Is the server overloaded? Raise `chat.timeout_seconds`, or choose a sma
 class _HttpLoop:
     """Event loop in a thread, with its HTTP client."""
 
-    def __init__(self, waits: HttpWaits, *, local: bool) -> None:
+    def __init__(self, waits: HttpTimeouts, *, local: bool) -> None:
         import httpx2
 
         self.process, self._silence = os.getpid(), waits.silence

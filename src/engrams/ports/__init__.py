@@ -12,9 +12,9 @@ from typing import Protocol
 from engrams.ports.candidatesearch import SKILL as SKILL
 from engrams.ports.candidatesearch import CandidatePool as CandidatePool
 from engrams.ports.candidatesearch import CandidateQuery as CandidateQuery
+from engrams.ports.candidatesearch import CandidateSearch as CandidateSearch
 from engrams.ports.candidatesearch import IndexedIds as IndexedIds
 from engrams.ports.candidatesearch import LinkStore as LinkStore
-from engrams.ports.candidatesearch import Search as Search
 from engrams.ports.candidatesearch import is_skill as is_skill
 from engrams.ports.jobqueue import CHANGES as CHANGES
 from engrams.ports.jobqueue import CONDENSE as CONDENSE
@@ -55,13 +55,13 @@ from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import MeasurableChat as MeasurableChat
 from engrams.ports.models import ModelMeasurement as ModelMeasurement
 from engrams.ports.models import ModelServer as ModelServer
-from engrams.ports.models import RankRequest as RankRequest
 from engrams.ports.models import Reranker as Reranker
+from engrams.ports.models import RerankRequest as RerankRequest
 from engrams.ports.models import TokenCounter as TokenCounter
 from engrams.ports.purgetypes import HomeCleaner as HomeCleaner
 from engrams.ports.purgetypes import LiveWords as LiveWords
-from engrams.ports.purgetypes import PurgeOrder as PurgeOrder
-from engrams.ports.purgetypes import PurgePlace as PurgePlace
+from engrams.ports.purgetypes import PurgeInstruction as PurgeInstruction
+from engrams.ports.purgetypes import PurgePlaceCheck as PurgePlaceCheck
 from engrams.ports.purgetypes import PurgeReport as PurgeReport
 from engrams.ports.recordstore import AsOf as AsOf
 from engrams.ports.recordstore import CommitResult as CommitResult
@@ -86,10 +86,10 @@ from engrams.ports.sessionstore import IMPORTS as IMPORTS
 from engrams.ports.sessionstore import LEARNED as LEARNED
 from engrams.ports.sessionstore import PREFERENCES as PREFERENCES
 from engrams.ports.sessionstore import UNSAVED as UNSAVED
-from engrams.ports.sessionstore import OwnerState as OwnerState
-from engrams.ports.sessionstore import Sessions as Sessions
+from engrams.ports.sessionstore import OwnerStateStore as OwnerStateStore
+from engrams.ports.sessionstore import SessionStore as SessionStore
 from engrams.ports.skills import SkillRecords as SkillRecords
 
 
-class Store(RecordStore, Search, LinkStore, JobQueue, Sessions, OwnerState, UsageLedger, Protocol):
+class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, UsageLedger, Protocol):
     """One backend of all ports."""

@@ -131,7 +131,7 @@ class CandidatePool:
     kinds: frozenset[str] | None = None
 
 
-class Search(Protocol):
+class CandidateSearch(Protocol):
     """Candidates for a query, with the raw score of each source."""
 
     def seek(self, seek: CandidateQuery) -> CandidatePool: ...

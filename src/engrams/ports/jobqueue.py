@@ -20,7 +20,7 @@ CHANGES = "changes"
 ROLL, REVIEW = "roll", "review"
 """Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
 PURGE = "purge"
-"""Finish a purge. Its payload is a ``PurgeOrder``; finishing empties it."""
+"""Finish a purge. Its payload is a ``PurgeInstruction``; finishing empties it."""
 GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""

@@ -135,7 +135,7 @@ class MeasurableChat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RankRequest:
+class RerankRequest:
     """Score each text against the query. ``seconds``: the time there is."""
 
     query: str
@@ -150,7 +150,7 @@ class Reranker(Protocol):
     @property
     def name(self) -> str: ...
 
-    def rank(self, rank: RankRequest) -> tuple[float | None, ...]: ...
+    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ LiveWords: TypeAlias = Callable[[Sequence[str]], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class PurgePlace:
+class PurgePlaceCheck:
     """A place that was looked at after a purge.
     ``looked``: files, objects or rows. ``left``: those that still hold purged words. ``advice``: what can be done about them."""
 
@@ -30,7 +30,7 @@ class PurgeReport:
 
     removed: Mapping[str, int]
     remaining: Mapping[str, int]
-    places: tuple[PurgePlace, ...] = ()
+    places: tuple[PurgePlaceCheck, ...] = ()
 
     @property
     def proven(self) -> bool:
@@ -39,7 +39,7 @@ class PurgeReport:
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeOrder:
+class PurgeInstruction:
     """Order of a purge, which another process can finish.
 
     ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids. ``words``: texts to remove wherever
@@ -56,7 +56,7 @@ class PurgeOrder:
         return {"owner": self.owner.key, "ids": list(self.ids), "quotes": quotes, "words": list(self.words), "git": self.git}
 
     @classmethod
-    def from_payload(cls, data: Mapping[str, Any]) -> PurgeOrder:
+    def from_payload(cls, data: Mapping[str, Any]) -> PurgeInstruction:
         quotes = {id: tuple(some) for id, some in data["quotes"].items()}
         return cls(Scope.parse(data["owner"]), tuple(data["ids"]), quotes, tuple(data["words"]), bool(data["git"]))
 
@@ -64,7 +64,7 @@ class PurgeOrder:
 class HomeCleaner(Protocol):
     """Files of a home beside the store: copies, history, logs."""
 
-    def clean(self, order: PurgeOrder) -> Mapping[str, int]:
+    def clean(self, order: PurgeInstruction) -> Mapping[str, int]:
         """Remove a purge's words from every file; number of them by place."""
         ...
 
@@ -73,6 +73,6 @@ class HomeCleaner(Protocol):
         ``was_said``: tells a text of theirs, of which only a hash is left."""
         ...
 
-    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:
+    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         """Look for words in the bytes of every file."""
         ...

@@ -107,7 +107,7 @@ class WriteBatch:
     ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in
     it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
     own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict. ``states``: saved
-    as ``OwnerState.save_state`` does, each expecting its own token."""
+    as ``OwnerStateStore.save_state`` does, each expecting its own token."""
 
     actor: str
     reason: str

@@ -15,7 +15,7 @@ LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION = (
 saved, the floor of what counts as near."""
 
 
-class Sessions(Protocol):
+class SessionStore(Protocol):
     def load(self, owner: Scope, id: str) -> SessionRow | None: ...
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
@@ -32,7 +32,7 @@ class Sessions(Protocol):
         ...
 
 
-class OwnerState(Protocol):
+class OwnerStateStore(Protocol):
     """Small states of owners, changed by compare and swap."""
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:

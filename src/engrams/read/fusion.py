@@ -13,7 +13,7 @@ import numpy as np
 
 from engrams.ports import CandidatePool, EmbedderCard
 from engrams.read.cues import QueryCues, score_dates, score_speakers
-from engrams.settings import FloorSettings, ReadSettings, ReadWeights
+from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 from engrams.text.when import TimeSpan, find_times
@@ -208,7 +208,7 @@ EDGE = 1e-6
 """Tolerance: cosines are float32, and floors are inclusive."""
 
 
-def dense_floor(floors: FloorSettings, card: EmbedderCard) -> float:
+def dense_floor(floors: RelevanceThresholdSettings, card: EmbedderCard) -> float:
     """Cosine floor: the setting for this model, else the card's."""
     if not floors.dense or not floors.model or floors.model.casefold() in card.id.casefold():
         return floors.dense

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engrams.ports import AsOf, LinkStore
-from engrams.settings import GraphSettings
+from engrams.settings import LinkExpansionSettings
 from engrams.types import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Scope, Status
 
 FACTORS: Mapping[EdgeType, float] = {
@@ -95,7 +95,7 @@ class NodeEdges:
         return found
 
 
-def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: GraphSettings) -> dict[str, float]:
+def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: LinkExpansionSettings) -> dict[str, float]:
     """Score bonuses by links: a share of the best cascade score.
 
     Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway."""

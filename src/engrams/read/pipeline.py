@@ -69,7 +69,7 @@ class StageTimer:
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateFloors:
+class CandidateThresholds:
     """Outcome of the floors.
     Cosine floor, mask of candidates that pass, stale episodes, number to read."""
 
@@ -169,7 +169,7 @@ def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, 
     return replace(request, text=f"{request.text[:half]}\n{request.text[-half:]}"), (note,)
 
 
-def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateFloors:
+def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateThresholds:
     section = deps.settings
     cosine = dense_floor(section.min_scores, deps.embedder.card)
     passes = passes_floors(pool, section, cosine, prepared.seek.vector is not None)
@@ -177,10 +177,10 @@ def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequ
     if stale:
         passes &= np.array([name not in stale for name in pool.ids], np.bool_)
     scopes = len(request.reach.scopes) if section.per_scope else 1
-    return CandidateFloors(cosine, passes, stale, int(request.limit * section.oversample) * scopes + section.extra_candidates)
+    return CandidateThresholds(cosine, passes, stale, int(request.limit * section.oversample) * scopes + section.extra_candidates)
 
 
-def _add_link_bonuses(pool: CandidatePool, scored: ScoredPool, floors: CandidateFloors, edges: NodeEdges, deps: ReadDeps) -> ScoredPool:
+def _add_link_bonuses(pool: CandidatePool, scored: ScoredPool, floors: CandidateThresholds, edges: NodeEdges, deps: ReadDeps) -> ScoredPool:
     best = top_indices(scored.scores, deps.graph_settings.seeds)
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
     # Together with those of the likely hits, whose facts are looked for: one call of the store.
@@ -233,7 +233,7 @@ def _fetch_hits(
 
 
 def _find_unfit(
-    hits: Sequence[Hit], pool: CandidatePool, floors: CandidateFloors, prepared: PreparedQuery, deps: ReadDeps
+    hits: Sequence[Hit], pool: CandidatePool, floors: CandidateThresholds, prepared: PreparedQuery, deps: ReadDeps
 ) -> dict[str, str]:
     section, place = deps.settings, pool.ids.places
     dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}

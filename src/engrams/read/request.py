@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, TypeAlias
 from engrams.clock import utc
 from engrams.ports import (
     AsOf,
+    CandidateSearch,
     Embedder,
     LinkStore,
-    OwnerState,
+    OwnerStateStore,
     RecordStore,
     Reranker,
     ScopeReach,
-    Search,
     SkillRecords,
     TokenCounter,
     Where,
 )
 from engrams.read.filters import to_moment
 from engrams.read.profilecache import ProfileCache
-from engrams.settings import GraphSettings, ReadSettings, RerankSettings
+from engrams.settings import LinkExpansionSettings, ReadSettings, RerankSettings
 from engrams.types import Kind, Record, Scope
 
 if TYPE_CHECKING:
@@ -67,19 +67,19 @@ class ReadDeps:
     """Stores, models and settings of the read flow."""
 
     records: RecordStore
-    search: Search
+    search: CandidateSearch
     graph: LinkStore
     embedder: Embedder
     counter: TokenCounter
     settings: ReadSettings
-    graph_settings: GraphSettings
+    graph_settings: LinkExpansionSettings
     rerank_settings: RerankSettings
     reranker: Reranker | None = None
     find_hot: FindHot | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
     skills: SkillRecords | None = None
     query_chars: int = 20_000
-    states: OwnerState | None = None
+    states: OwnerStateStore | None = None
 
 
 def visible_scopes(scope: Scope) -> ScopeReach:

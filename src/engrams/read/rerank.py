@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.errors import ModelError
-from engrams.ports import RankRequest, Reranker
+from engrams.ports import Reranker, RerankRequest
 from engrams.settings import RerankSettings
 from engrams.types import Hit
 
@@ -20,7 +20,7 @@ def rerank(query: str, hits: Sequence[Hit], reranker: Reranker, settings: Rerank
         return [], {}, ""
     best, rest = list(hits[: settings.candidates]), list(hits[settings.candidates :])
     try:
-        verdicts = reranker.rank(RankRequest(query, tuple(hit.record.search_text for hit in best), settings.seconds))
+        verdicts = reranker.rank(RerankRequest(query, tuple(hit.record.search_text for hit in best), settings.seconds))
     except ModelError as problem:
         return list(hits), {}, f"not reranked: {problem.message}"
     judged, dropped = [], {}

@@ -12,7 +12,7 @@ import numpy as np
 from engrams.ports import CandidatePool, CandidateQuery, Condition, IndexedIds, SkillRecords, Where, is_skill
 from engrams.read.fusion import EDGE, age_days, dense_floor, exponential_decay
 from engrams.read.request import ReadDeps, ReadRequest
-from engrams.settings import FloorSettings
+from engrams.settings import RelevanceThresholdSettings
 from engrams.types import EdgeType, Hit, Record, Tier, Topic
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def find_candidates(
         return deps.search.seek(seek), ()
     recent = _take_nearest(deps.search.seek(_restrict(seek, _RECENT)), section.recent_limit)
     card = deps.embedder.card
-    near = dense_floor(FloorSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
+    near = dense_floor(RelevanceThresholdSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
     enough = int(np.count_nonzero(recent.cos >= near - EDGE))
     rows, note = list(hot), f"{enough} recent memories are near: topics were not searched"
     if enough < section.enough_hits:

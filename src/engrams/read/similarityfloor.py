@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import CALIBRATION, CandidatePool, EmbedderCard, OwnerState
+from engrams.ports import CALIBRATION, CandidatePool, EmbedderCard, OwnerStateStore
 from engrams.read.fusion import fill_column
 from engrams.read.querypreparation import PreparedQuery
 from engrams.text.terms import terms
@@ -50,7 +50,7 @@ def _content_share(prepared: PreparedQuery) -> float:
     return max(sum(term not in spent for term in asked), 1) / max(len(asked), 1)
 
 
-def is_near(nearness: float, setting: float | None, card: EmbedderCard, states: OwnerState | None, owner: Scope) -> bool:
+def is_near(nearness: float, setting: float | None, card: EmbedderCard, states: OwnerStateStore | None, owner: Scope) -> bool:
     """Test for the floor.
     It is the setting, else the owner's calibrated one for this model, else the card's."""
     if setting is not None:

@@ -40,7 +40,7 @@ _LOW = word_set("""
 
 
 @dataclass(frozen=True, slots=True)
-class SessionArc:
+class SessionSummary:
     """Account of a session, with the evidence it rests on.
 
     ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it."""
@@ -80,7 +80,7 @@ class _MoodAnswer(BaseModel):
     closed: str = ""
 
 
-class _ArcAnswer(BaseModel):
+class _SessionSummaryAnswer(BaseModel):
     """Account as a model returns it; unknown fields are ignored."""
 
     themes: list[str] = Field(default_factory=list)
@@ -112,7 +112,7 @@ def find_substantive(turns: Sequence[Record]) -> list[Record]:
     ]
 
 
-def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
+def build_by_rules(turns: Sequence[Record], limit: int) -> SessionSummary:
     """Build an account from the session's own sentences.
 
     Sentences with the most recurring words are chosen, and stay in their order. ``limit``: characters of the summary."""
@@ -134,7 +134,7 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     open_, settled = _split_questions(turns)
     plans = [(turn, text) for turn, text in sentences if _INTENT.search(fold(text))]
     quoted = [*picked, *((turn, turn.text[:_LOOP]) for turn in (*open_, *settled)), *plans]
-    return SessionArc(
+    return SessionSummary(
         themes,
         " ".join(text for _, text in picked)[:limit],
         _detect_mood(mine[:1]),
@@ -145,7 +145,7 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionArc:
     )
 
 
-def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionArc | None:
+def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionSummary | None:
     """Ask a model for the account; None where it finds nothing.
 
     It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used."""
@@ -163,13 +163,13 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionAr
     text = prompt.render(turns="\n".join(reversed(lines)), limit=str(limit))
     answer = chat.ask(ChatRequest((ChatMessage("user", text),), "arc", SCHEMA))
     try:
-        found = _ArcAnswer.model_validate(answer.data)
+        found = _SessionSummaryAnswer.model_validate(answer.data)
     except ValidationError as problem:
         raise ModelError(f"The account cannot be used: {problem.errors()[0]['msg']}.", retryable=False) from None
     summary = " ".join(found.summary.split())
     if not summary:
         return None
-    return SessionArc(
+    return SessionSummary(
         tuple(" ".join(theme.split())[:60] for theme in found.themes if theme.strip())[:_THEMES],
         summary if len(summary) <= limit else summary[: limit - 1].rstrip() + "…",
         found.mood.opened[:60],
@@ -183,7 +183,7 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionAr
     )
 
 
-def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionArc | None, str]:
+def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionSummary | None, str]:
     """Build the account of a session; rules replace a failed model.
 
     Returns the account (None: nothing worth one) and the model's error message (empty: none)."""

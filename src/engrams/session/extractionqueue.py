@@ -29,7 +29,7 @@ class JobRunner(Protocol):
     def wake(self) -> None: ...
 
 
-class UpdateQueue:
+class ExtractionQueue:
     """Update queue. Thread safe, no event loop; only ``flush_sync`` waits for models."""
 
     def __init__(self, journal: TurnIngest, jobs: JobQueue, work: JobRunner, clock: Clock, settings: JobSettings) -> None:

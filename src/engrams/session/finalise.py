@@ -32,7 +32,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.session.arc import SessionArc, build_arc, find_substantive, select_turns
+from engrams.session.arc import SessionSummary, build_arc, find_substantive, select_turns
 from engrams.session.offrecordmessages import change_noted, find_noted
 from engrams.session.sessionlifecycle import is_lapsed
 from engrams.settings import Settings
@@ -59,7 +59,7 @@ class _SessionEnd:
     owner: Scope
     row: SessionRow
     turns: list[Record]
-    arcs: list[tuple[Scope, list[Record], SessionArc]]
+    arcs: list[tuple[Scope, list[Record], SessionSummary]]
     changes: list[RecordChange]
     edges: list[Edge]
     ended: dict[str, list[str]]
@@ -297,7 +297,7 @@ class SessionFinaliser:
         return Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()) if row.any() else None
 
 
-def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionArc, session: str, crisis: str) -> Record:
+def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionSummary, session: str, crisis: str) -> Record:
     """Build the episode record; the id is stable for a session part."""
     last = turns[-1]
     return Record(

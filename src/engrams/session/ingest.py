@@ -11,9 +11,9 @@ from typing import Any
 from engrams.errors import RefusedError
 from engrams.ports import EMBED, EXTRACT, Clock, Embedder, Job, JobLease, JobSpec, NewRecord, SessionRow, Store, WriteBatch
 from engrams.session.contextfingerprints import InjectedFingerprints
-from engrams.session.offrecordmessages import UnsavedMessages
+from engrams.session.offrecordmessages import NoSaveRequests
 from engrams.session.privacy import IncognitoSessions
-from engrams.session.workingtier import OFFLINE_CHANNELS, TierResult, WorkingTier
+from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
 from engrams.text.questions import is_asking
 from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
@@ -22,7 +22,7 @@ from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
-from engrams.write.turnconversion import JournalResult, clean_secrets, journal_turns
+from engrams.write.turnconversion import JournaledTurns, clean_secrets, journal_turns
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
@@ -56,7 +56,7 @@ class TurnIngest:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
-        self._incognito, self._unsaved = incognito or IncognitoSessions(), UnsavedMessages(store)
+        self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequests(store)
         self._injected = injected or InjectedFingerprints()
         ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
         self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
@@ -102,7 +102,7 @@ class TurnIngest:
         jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
         batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
-        entered = TierResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
+        entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
         pending = tuple(dict.fromkeys(spec.kind for spec in jobs))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
         for spec, name in zip(jobs, entered.done.jobs, strict=True):
@@ -126,7 +126,7 @@ class TurnIngest:
         row = self._embedder.embed([replace(record, **fields).search_text])[0]
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
-    def _log_questions(self, journaled: JournalResult, channel: str) -> JournalResult:
+    def _log_questions(self, journaled: JournaledTurns, channel: str) -> JournaledTurns:
         """Archive a user's messages that only ask the assistant.
 
         No read finds them. Of imported ones those that an assistant answers. They stay neighbours of their answers in the index, and are
@@ -146,7 +146,7 @@ class TurnIngest:
             replace(receipt, searchable=(), decisions=(*receipt.decisions, _ASKED)) if receipt.id in asked else receipt
             for receipt in journaled.receipts
         )
-        return JournalResult(puts, receipts)
+        return JournaledTurns(puts, receipts)
 
     def _bar_turn(self, turn: Turn, scope: Scope, now: datetime, *, unsaved: bool) -> Receipt | None:
         """The receipt of a turn that leaves no trace, or None."""
@@ -205,7 +205,7 @@ class TurnIngest:
             return JobSpec(EXTRACT, key, payload, later, int(bool(found_signals)), debounce=True, attempts=tries)
         return JobSpec(EXTRACT, key if self._model else alone, payload, None, int(bool(found_signals)), attempts=tries)
 
-    def _complete_receipt(self, receipt: Receipt, entered: TierResult, waiting: tuple[str, ...]) -> Receipt:
+    def _complete_receipt(self, receipt: Receipt, entered: TierWriteResult, waiting: tuple[str, ...]) -> Receipt:
         if receipt.outcome == "refused":
             return receipt
         known = entered.done.existing.get(receipt.id) or entered.twins.get(receipt.id)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from engrams.errors import ConflictError
-from engrams.ports import UNSAVED, OwnerState
+from engrams.ports import UNSAVED, OwnerStateStore
 from engrams.types import Scope, Turn
 from engrams.write.offrecord import is_bare_request, mark_unsaved
 
@@ -17,10 +17,10 @@ _CONVERSATIONS = 10_000
 _NOTED, _TRIES = 100, 5
 
 
-class UnsavedMessages:
+class NoSaveRequests:
     """Conversations in which somebody asked not to be saved. Thread safe."""
 
-    def __init__(self, states: OwnerState) -> None:
+    def __init__(self, states: OwnerStateStore) -> None:
         self._lock, self._states = Lock(), states
         self._open: OrderedDict[tuple[str, str], None] = OrderedDict()
 
@@ -54,12 +54,12 @@ class UnsavedMessages:
             change_noted(self._states, scope.owner, lambda known: [*known, *names][-_NOTED:])
 
 
-def find_noted(states: OwnerState, owner: Scope) -> tuple[str, ...]:
+def find_noted(states: OwnerStateStore, owner: Scope) -> tuple[str, ...]:
     """Sessions in which somebody asked that what they said be not saved."""
     return tuple(states.load_state(owner, UNSAVED).data.get("sessions", ()))
 
 
-def change_noted(states: OwnerState, owner: Scope, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
+def change_noted(states: OwnerStateStore, owner: Scope, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
     """Change the noted sessions, again where another call changed them."""
     for left in reversed(range(_TRIES)):
         row = states.load_state(owner, UNSAVED)

@@ -20,7 +20,7 @@ _TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerProfile:
+class OwnerSettings:
     """Rules and recall setting of an owner.
 
     ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules always are."""
@@ -34,7 +34,7 @@ def is_recall_on(row: OwnerStateRow, settings: Settings) -> bool:
     return bool(row.data.get("recall", settings.sessions.recall))
 
 
-class OwnerPreferences:
+class OwnerSettingsStore:
     """Preferences by owner, changed under a lock and by compare and swap."""
 
     def __init__(self, store: Store, write_rule: Callable[[str, Scope], Receipt], clock: Clock, settings: Settings) -> None:
@@ -43,9 +43,9 @@ class OwnerPreferences:
         # Locks live only while somebody holds them.
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
 
-    def get(self, scope: Scope) -> OwnerProfile:
+    def get(self, scope: Scope) -> OwnerSettings:
         """Load the profile of an owner; reading writes nothing."""
-        return OwnerProfile(self._load_rules(scope), self.recall(scope))
+        return OwnerSettings(self._load_rules(scope), self.recall(scope))
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""

@@ -15,7 +15,7 @@ from engrams.ports import EXTRACT, Clock, JobSpec, ScopeReach, SessionRow, Store
 from engrams.session import privacy
 from engrams.session.extractionqueue import JobRunner
 from engrams.session.ingest import TurnIngest, make_update_key
-from engrams.session.ownersettings import OwnerPreferences, OwnerProfile
+from engrams.session.ownersettings import OwnerSettings, OwnerSettingsStore
 from engrams.session.privacy import IncognitoSessions, PrivacyMode
 from engrams.session.sessionlifecycle import IdleSweeper, Session, SessionState, make_finalise_job, require_active, state_of, to_session
 from engrams.settings import Settings
@@ -49,7 +49,7 @@ class SessionRegistry:
         self._store, self._clock, self._settings, self._runner = store, clock, settings, work
         self._incognito, self._journal, self._model = incognito, journal, model
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
-        self._preferences = OwnerPreferences(store, self._write_rule, clock, settings)
+        self._preferences = OwnerSettingsStore(store, self._write_rule, clock, settings)
         self._lock = Lock()
         self._begun_here: dict[tuple[str, str], Scope] = {}
         self._incognito_sessions: dict[tuple[str, str], Session] = {}
@@ -168,7 +168,7 @@ class SessionRegistry:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
         return self._preferences.recall(Scope.of(scope), on)
 
-    def profile(self, scope: Place) -> OwnerProfile:
+    def profile(self, scope: Place) -> OwnerSettings:
         """Return the owner's rules and recall setting."""
         return self._preferences.get(Scope.of(scope))
 

@@ -66,7 +66,7 @@ class TurnWriter(Protocol):
     def __call__(self, turns: Sequence[Turn], scope: Scope, kind: Kind) -> tuple[Receipt, ...]: ...
 
 
-class UpdateTrigger(Protocol):
+class ExtractionTrigger(Protocol):
     """Trigger that extracts a conversation's waiting turns now."""
 
     def __call__(self, *, scope: Scope, session: str) -> bool: ...
@@ -81,7 +81,7 @@ class SummaryDeps:
     counter: TokenCounter
     clock: Clock
     take: TurnWriter
-    hasten: UpdateTrigger
+    hasten: ExtractionTrigger
     files: bool
 
 

@@ -30,7 +30,7 @@ from engrams.ports import (
 )
 from engrams.read.fusion import dense_floor
 from engrams.session.ringbuffer import HotCache, RingBuffer, RingItem
-from engrams.settings import FloorSettings, Settings
+from engrams.settings import RelevanceThresholdSettings, Settings
 from engrams.types import Hit, Kind, Record, Scope, StageDecision, Status, Tier
 from engrams.write.contentfilter import gate_text
 from engrams.write.manualedits import evict_turn
@@ -51,7 +51,7 @@ Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
-class TierResult:
+class TierWriteResult:
     """Result of a write through the tier.
 
     ``skipped``: by record, why it did not enter. ``twins``: by record, the recent memory that it repeats."""
@@ -76,7 +76,7 @@ class WorkingTier:
 
     # ------------------------------------------------------------------------------------------------------- writing
 
-    def commit(self, batch: WriteBatch, scope: Scope) -> TierResult:
+    def commit(self, batch: WriteBatch, scope: Scope) -> TierWriteResult:
         """Commit a write; its turns enter the tier and evict older ones.
 
         Jobs that follow are enqueued in the same transaction."""
@@ -84,7 +84,7 @@ class WorkingTier:
         jobs = self._make_caps_jobs(scope, len(batch.puts))
         if not self._tiers.enabled or not puts or batch.actor in OFFLINE_CHANNELS:
             done = self._store.commit(replace(batch, jobs=(*batch.jobs, *jobs)))
-            return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]))
+            return TierWriteResult(replace(done, jobs=done.jobs[: len(batch.jobs)]))
         skipped, twins = self._gate_turns(puts, scope)
         fresh = [put.record for put in puts if put.record.id not in skipped]
         through, held = fresh[: -self._tiers.working_size], fresh[-self._tiers.working_size :]
@@ -98,7 +98,7 @@ class WorkingTier:
         with ring.writing:
             done = self._commit_evicting(batch, jobs, ring, len(held))
             ring.append(RingItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
-        return TierResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
+        return TierWriteResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
 
     def keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
         """Cache memories that a read selected, and add copies to the tier."""
@@ -150,7 +150,7 @@ class WorkingTier:
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
     def hot(self, scope: Scope) -> HotCache:
-        floors = FloorSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
+        floors = RelevanceThresholdSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
         return self._get_or_make(self._hot, scope, lambda: HotCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
 
     def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:

@@ -4,10 +4,10 @@ Precedence, weakest first: the defaults, a preset (``presets/*.toml``), ``config
 (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down), arguments."""
 
 from engrams.settings.background import JOBS as JOBS
-from engrams.settings.background import CapSettings as CapSettings
 from engrams.settings.background import GardenSettings as GardenSettings
 from engrams.settings.background import JobSettings as JobSettings
 from engrams.settings.background import ReviewSettings as ReviewSettings
+from engrams.settings.background import ScopeCapSettings as ScopeCapSettings
 from engrams.settings.background import SessionSettings as SessionSettings
 from engrams.settings.background import SummarySettings as SummarySettings
 from engrams.settings.background import TierSettings as TierSettings
@@ -30,16 +30,16 @@ from engrams.settings.loader import presets as presets
 from engrams.settings.loader import secret_names as secret_names
 from engrams.settings.loader import suggest as suggest
 from engrams.settings.read import DeliverySettings as DeliverySettings
-from engrams.settings.read import FloorSettings as FloorSettings
-from engrams.settings.read import GraphSettings as GraphSettings
+from engrams.settings.read import LinkExpansionSettings as LinkExpansionSettings
 from engrams.settings.read import ReadSettings as ReadSettings
 from engrams.settings.read import ReadWeights as ReadWeights
+from engrams.settings.read import RelevanceThresholdSettings as RelevanceThresholdSettings
 from engrams.settings.read import RerankSettings as RerankSettings
-from engrams.settings.read import RouteSettings as RouteSettings
+from engrams.settings.read import TieredSearchSettings as TieredSearchSettings
 from engrams.settings.serve import CrisisLogSettings as CrisisLogSettings
 from engrams.settings.serve import FeedbackSettings as FeedbackSettings
 from engrams.settings.serve import ServeSettings as ServeSettings
 from engrams.settings.serve import UpstreamSettings as UpstreamSettings
 from engrams.settings.serve import VaultSettings as VaultSettings
-from engrams.settings.write import ChangeSettings as ChangeSettings
+from engrams.settings.write import ChangeDetectionSettings as ChangeDetectionSettings
 from engrams.settings.write import WriteSettings as WriteSettings

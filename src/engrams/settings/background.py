@@ -83,7 +83,7 @@ class TierSettings(SettingsSection):
     pair_minutes: float = Field(10.0, ge=0, description="Minutes within which an answer belongs to the user's turn before it.")
 
 
-class CapSettings(SettingsSection):
+class ScopeCapSettings(SettingsSection):
     """Sizes of a scope.
     What is over is archived and can be restored; 0: no cap."""
 

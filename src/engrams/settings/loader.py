@@ -17,10 +17,10 @@ from pydantic.fields import FieldInfo
 
 from engrams.errors import SettingsError
 from engrams.settings.background import (
-    CapSettings,
     GardenSettings,
     JobSettings,
     ReviewSettings,
+    ScopeCapSettings,
     SessionSettings,
     SummarySettings,
     TierSettings,
@@ -28,7 +28,7 @@ from engrams.settings.background import (
     UsageSettings,
 )
 from engrams.settings.core import ChatSettings, EmbedSettings, EncryptionSettings, SettingsSection, SizeLimits, StoreSettings
-from engrams.settings.read import DeliverySettings, GraphSettings, ReadSettings, RerankSettings
+from engrams.settings.read import DeliverySettings, LinkExpansionSettings, ReadSettings, RerankSettings
 from engrams.settings.serve import AuditSettings, CrisisLogSettings, FeedbackSettings, ServeSettings, SkillSettings, VaultSettings
 from engrams.settings.write import WriteSettings
 
@@ -58,10 +58,10 @@ class Settings(SettingsSection):
     write: WriteSettings = WriteSettings()
     read: ReadSettings = ReadSettings()
     rerank: RerankSettings = RerankSettings()
-    graph: GraphSettings = GraphSettings()
+    graph: LinkExpansionSettings = LinkExpansionSettings()
     topics: TopicSettings = TopicSettings()
     tiers: TierSettings = TierSettings()
-    caps: CapSettings = CapSettings()
+    caps: ScopeCapSettings = ScopeCapSettings()
     summary: SummarySettings = SummarySettings()
     review: ReviewSettings = ReviewSettings()
     garden: GardenSettings = GardenSettings()

@@ -45,7 +45,7 @@ class RerankSettings(SettingsSection):
     weight: Share = Field(0.5, ge=0, le=1, description="Share of the judgement in the final score.")
 
 
-class GraphSettings(SettingsSection):
+class LinkExpansionSettings(SettingsSection):
     """Links between memories and their part in a score."""
 
     depth: int = Field(1, ge=0, le=3, description="Steps along links from the best hits. 0: none.")
@@ -54,7 +54,7 @@ class GraphSettings(SettingsSection):
     bonus: Share = Field(0.1, ge=0, le=1, description="Share of a linked memory's cascade score added to its own.")
 
 
-class FloorSettings(SettingsSection):
+class RelevanceThresholdSettings(SettingsSection):
     """Least scores for a memory to count as found.
     0: any."""
 
@@ -64,7 +64,7 @@ class FloorSettings(SettingsSection):
     recall: Share = Field(0.0, ge=0, le=1, description="Least share of the query's words, or two words that are 0.4 of the memory's.")
 
 
-class RouteSettings(SettingsSection):
+class TieredSearchSettings(SettingsSection):
     """Order in which tiers and topics are searched."""
 
     mode: Literal["all", "tiers"] = Field(
@@ -105,8 +105,8 @@ class ReadSettings(SettingsSection):
     recency_weight: Share = Field(0.0, ge=0, le=1, description="Share of recency in the final score, after reranking.")
     half_life_days: float = Field(0.0, ge=0, description="Days in which the score of an episode halves. 0: never.")
     access_boost: float = Field(0.0, ge=0, le=1, description="Added to the score of a memory used just now; fades within a day.")
-    routing: RouteSettings = RouteSettings()
-    min_scores: FloorSettings = FloorSettings()
+    routing: TieredSearchSettings = TieredSearchSettings()
+    min_scores: RelevanceThresholdSettings = RelevanceThresholdSettings()
     cut_ratio: Share = Field(0.0, ge=0, le=1, description="Share of the best score below which hits are cut. 0: none.")
     cut_gap: Share = Field(0.0, ge=0, le=1, description="Ratio of two neighbours' scores below which the rest is cut. 0: none.")
     triggers: int = Field(3, ge=0, le=50, description="Most rules that surface because the query names their trigger. 0: none.")

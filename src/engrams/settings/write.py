@@ -9,7 +9,7 @@ from pydantic import Field
 from engrams.settings.core import SettingsSection, Share
 
 
-class ChangeSettings(SettingsSection):
+class ChangeDetectionSettings(SettingsSection):
     """The learned detector of changes, where rules reconcile."""
 
     enabled: bool = Field(True, description="Close or mark what a later message of the same speaker makes outdated, however it is said.")
@@ -59,4 +59,4 @@ class WriteSettings(SettingsSection):
     ignore_root: str = Field(
         "", description="Folder whose .gitignore and .secretsignore name files that are never stored. Empty: the current folder."
     )
-    changes: ChangeSettings = ChangeSettings()
+    changes: ChangeDetectionSettings = ChangeDetectionSettings()

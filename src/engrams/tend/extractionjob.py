@@ -33,7 +33,7 @@ from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
 from engrams.write import pipeline
 from engrams.write.changes.features import may_change
 from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
-from engrams.write.llm import KeptChat, count_together
+from engrams.write.llm import CachedChat, count_together
 
 _STEP = 50
 """Records per transaction: an interrupted import repeats at most this many."""
@@ -43,7 +43,7 @@ _TRIES = 20
 _NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
-class DigestJob:
+class ExtractionJob:
     """Handler of the extract job. No lock is held across model calls.
 
     Changes to one owner's memory are serialised across processes: a job that another one overtook reconciles again."""
@@ -81,7 +81,7 @@ class DigestJob:
 
     def learn(
         self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False
-    ) -> pipeline.DigestResult:
+    ) -> pipeline.ExtractionBatch:
         """Extract from records and commit.
 
         The same transaction ends the job, or leaves the ``rest`` of its items. ``kept``: a model's answers about these records, of an
@@ -128,7 +128,7 @@ class DigestJob:
                 raise ConflictError("The job was taken over by another worker.", hint="That worker continues it.")
 
         gaps = self._load_gaps(records) if job.payload.get("end") else ()
-        model, patient = KeptChat(self._deps.chat, kept, save), job.attempt < self._settings.jobs.max_attempts
+        model, patient = CachedChat(self._deps.chat, kept, save), job.attempt < self._settings.jobs.max_attempts
         return replace(self._deps, chat=model, gaps=gaps, lane=str(job.payload.get("lane", "")), patient=patient)
 
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
@@ -155,7 +155,7 @@ class DigestJob:
         """Renew the lease; False: another worker has the job."""
         return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
 
-    def _make_follow_ups(self, job: Job, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+    def _make_follow_ups(self, job: Job, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         return (
             *self._make_summary_jobs(records, result),
             *self._make_review_jobs(records, result),
@@ -184,7 +184,7 @@ class DigestJob:
         size = GardenStates(self._store).get(owner).size if section.trigger_memories else 0
         return make_trigger_jobs(owner, self._clock(), section, self._store, size)
 
-    def _make_summary_jobs(self, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+    def _make_summary_jobs(self, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         if self._deps.chat is None or not self._settings.summary.enabled:
             return ()
         new: dict[tuple[Scope, str], list[str]] = {}
@@ -199,7 +199,7 @@ class DigestJob:
             for (scope, session), ids in new.items()
         )
 
-    def _make_review_jobs(self, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+    def _make_review_jobs(self, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         section = self._settings.review
         if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
             return ()
@@ -213,14 +213,14 @@ class DigestJob:
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.GAP,), (Status.CANDIDATE,), limit=_GAPS)
         return tuple(gap.text for gap in self._store.find(query).records)
 
-    def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+    def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         if not result.failed:
             return ()
         payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}
         due = self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
         return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.max_attempts),)
 
-    def _make_late_jobs(self, records: tuple[Record, ...], result: pipeline.DigestResult) -> tuple[JobSpec, ...]:
+    def _make_late_jobs(self, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         """Build finalise jobs for ended sessions that hold new candidates."""
         if not any(made.verdict == "hold" for made in result.derived):
             return ()

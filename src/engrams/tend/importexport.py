@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
-from engrams.formats import ExportedEdge, ImportPart, ParsedTurn, RestoredRecord, UnreadablePiece
+from engrams.formats import ExportedEdge, ExportedRecord, ImportFile, ParsedTurn, UnreadablePiece
 from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.correctionmask import mask_corrected
-from engrams.types import IMPORTED, HistoryEntry, ImportPlan, Kind, Receipt, Record, Scope, Status, Turn
+from engrams.types import IMPORTED, HistoryEntry, ImportOptions, Kind, Receipt, Record, Scope, Status, Turn
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
@@ -21,7 +21,7 @@ _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 
 
 @dataclass(slots=True)
-class LoadReport:
+class ImportResult:
     """Counts of an import.
 
     ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
@@ -47,12 +47,14 @@ class ImportTarget:
     clock: Clock
 
 
-def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, plan: ImportPlan, progress: Progress | None) -> LoadReport:
+def load(
+    source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, plan: ImportOptions, progress: Progress | None
+) -> ImportResult:
     """Import a file, folder, zip or parsed items; a repeated import continues.
 
     A broken file of several is in the report. InputError: nothing can be read, or the only file is broken."""
-    report = LoadReport()
-    job = _ImportRun(scope, target, plan, report, progress)
+    report = ImportResult()
+    job = _FileImporter(scope, target, plan, report, progress)
     if not isinstance(source, str | Path):
         job.store(source, plan.format)
         return report
@@ -69,17 +71,17 @@ def load(source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget,
 
 
 @dataclass(slots=True)
-class _ImportRun:
+class _FileImporter:
     """Run of one import over its files."""
 
     scope: Scope
     target: ImportTarget
-    plan: ImportPlan
-    report: LoadReport
+    plan: ImportOptions
+    report: ImportResult
     progress: Progress | None
     done: int = 0
 
-    def load_part(self, part: ImportPart) -> None:
+    def load_part(self, part: ImportFile) -> None:
         """Import one file, or refuse it whole. InputError: the reason."""
         named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
         total = formats.count_items(part.open(), named) if self.progress is not None else 0
@@ -93,7 +95,7 @@ class _ImportRun:
         for batch in _batches(items, _BATCH):
             for (place, kind), parsed in _group_items(batch, self.scope, alone):
                 _write_turns([_mark(item, self.plan.mark) for item in parsed], place, kind, self.target, self.report)
-            restored = [item for item in batch if isinstance(item, RestoredRecord | ExportedEdge)]
+            restored = [item for item in batch if isinstance(item, ExportedRecord | ExportedEdge)]
             _restore(restored, self.scope, self.target, self.report, self.plan.mark)
             self.report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
             self.done += len(batch)
@@ -148,7 +150,7 @@ def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tu
         yield key, group
 
 
-def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> None:
+def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: ImportResult) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
@@ -169,7 +171,7 @@ def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target:
         report.refused += receipt.outcome in ("refused", "unsaved")
 
 
-def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: LoadReport) -> tuple[Receipt, ...]:
+def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: ImportResult) -> tuple[Receipt, ...]:
     try:
         return target.write_turns([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
@@ -177,17 +179,17 @@ def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, repor
         return ()
 
 
-def _restore(items: Sequence[RestoredRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: LoadReport, mark: str) -> None:
+def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: ImportResult, mark: str) -> None:
     """Restore records of an earlier export under this owner, unchanged.
 
     What tells them apart from others, their ids, is kept beside them."""
     if not items:
         return
-    told = {item.record.id: item.history for item in items if isinstance(item, RestoredRecord)}
-    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, RestoredRecord)]
+    told = {item.record.id: item.history for item in items if isinstance(item, ExportedRecord)}
+    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, ExportedRecord)]
     store, now = target.store, target.clock()
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
-    edges = [edge for item in items for edge in (item.edges if isinstance(item, RestoredRecord) else (item.edge,))]
+    edges = [edge for item in items for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
     puts = tuple(NewRecord(record, history=_clean_history(told[record.id], record)) for record in fresh)
@@ -236,7 +238,7 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _iter_records(reach: ScopeReach, store: Store, full: bool, progress: Progress | None) -> Iterator[RestoredRecord | Record]:
+def _iter_records(reach: ScopeReach, store: Store, full: bool, progress: Progress | None) -> Iterator[ExportedRecord | Record]:
     statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
     after, done = "", 0
     while True:
@@ -245,7 +247,7 @@ def _iter_records(reach: ScopeReach, store: Store, full: bool, progress: Progres
         for record in page.records:
             if full:
                 own = tuple(edge for edge in edges if edge.source == record.id)
-                yield RestoredRecord(record, own, store.history(reach.owner, record.id))
+                yield ExportedRecord(record, own, store.history(reach.owner, record.id))
             else:
                 yield mask_corrected(record)
         done += len(page.records)

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import IMPORTS, Condition, PurgeReport, RecordChange, RecordQuery, ScopeReach, Where, WriteBatch
-from engrams.tend.importexport import ImportTarget, LoadReport, Progress, load, restored_ids
-from engrams.types import IMPORTED, ImportPlan, Record, Scope, ScopeInput, Status
+from engrams.tend.importexport import ImportResult, ImportTarget, Progress, load, restored_ids
+from engrams.types import IMPORTED, ImportOptions, Record, Scope, ScopeInput, Status
 
 PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], PurgeReport]
 
@@ -24,7 +24,7 @@ _FOLLOWED = frozenset((*_RETURNED, "meta"))
 
 
 @dataclass(frozen=True, slots=True)
-class ImportEntry:
+class ImportRun:
     """One import. ``state``: running (or interrupted), done or undone.
 
     ``at``: when it began, ISO 8601. The counts are those of LoadReport."""
@@ -63,7 +63,7 @@ class MemoryImports:
         self._target, self._purge, self._is_silent = target, purge, is_silent
         self._store, self._clock = target.store, target.clock
 
-    def load(self, source: Path | str | Iterable[Any], scope: Scope, plan: ImportPlan, progress: Progress | None) -> LoadReport:
+    def load(self, source: Path | str | Iterable[Any], scope: Scope, plan: ImportOptions, progress: Progress | None) -> ImportResult:
         """Import and log it; see ``MemoryEngine.load``.
 
         ``plan.mark``: its id; empty: a new one, or that of an interrupted import of the same name."""
@@ -74,34 +74,34 @@ class MemoryImports:
         try:
             report = load(source, scope, self._target, replace(plan, mark=id), progress)
         except InputError:
-            self.end(scope.owner, id, LoadReport())
+            self.end(scope.owner, id, ImportResult())
             raise
         self.end(scope.owner, id, report)
         report.id = id if report.stored or report.edges else ""
         return report
 
-    def list(self, scope: ScopeInput) -> tuple[ImportEntry, ...]:
+    def list(self, scope: ScopeInput) -> tuple[ImportRun, ...]:
         """List an owner's imports, newest first."""
-        known = {each.name for each in fields(ImportEntry)}
+        known = {each.name for each in fields(ImportRun)}
         held = self._store.load_state(Scope.of(scope).owner, IMPORTS).data.get("imports", ())
-        return tuple(ImportEntry(**{name: value for name, value in each.items() if name in known}) for each in held)
+        return tuple(ImportRun(**{name: value for name, value in each.items() if name in known}) for each in held)
 
-    def get(self, owner: Scope, id: str) -> ImportEntry:
+    def get(self, owner: Scope, id: str) -> ImportRun:
         """Get one import. NotFoundError: there is none with this id."""
         found = next((each for each in self.list(owner) if each.id == id), None)
         if found is None:
             raise NotFoundError(f"There is no import {id!r} here.", hint="`engrams import --list`, or GET /v1/imports, lists them.")
         return found
 
-    def begin(self, scope: Scope, name: str, plan: ImportPlan) -> str:
+    def begin(self, scope: Scope, name: str, plan: ImportOptions) -> str:
         """Log an import that begins, and return its id."""
         now = self._clock()
         same = (each.id for each in self.list(scope.owner) if each.state == "running" and (each.name, each.scope) == (name, scope.key))
-        entry = ImportEntry(plan.mark or next(same, "") or new_id(now), name, scope.key, plan.format, now.isoformat())
+        entry = ImportRun(plan.mark or next(same, "") or new_id(now), name, scope.key, plan.format, now.isoformat())
         self._save(scope.owner, entry)
         return entry.id
 
-    def end(self, owner: Scope, id: str, report: LoadReport) -> None:
+    def end(self, owner: Scope, id: str, report: ImportResult) -> None:
         """Log the counts of an import; one that stored nothing goes."""
         entry = self.get(owner, id)
         counts = {name: getattr(entry, name) + getattr(report, name) for name in ("stored", "existing", "refused", "edges")}
@@ -174,7 +174,7 @@ class MemoryImports:
             self._store.commit(WriteBatch("import", "the import that replaced it is undone", self._clock(), changes=tuple(some)))
         return tuple(change.id for change in changes)
 
-    def _save(self, owner: Scope, entry: ImportEntry, *, drop: bool = False) -> None:
+    def _save(self, owner: Scope, entry: ImportRun, *, drop: bool = False) -> None:
         for left in reversed(range(_TRIES)):
             row = self._store.load_state(owner, IMPORTS)
             held = [each for each in row.data.get("imports", ()) if each["id"] != entry.id]

@@ -10,7 +10,7 @@ from engrams.errors import InputError, RefusedError
 from engrams.ports import Clock, Condition, MemoryReader, RecordChange, Store, Where, WriteBatch
 from engrams.read.linkexpansion import cascade_scores
 from engrams.read.request import visible_scopes
-from engrams.settings import GraphSettings
+from engrams.settings import LinkExpansionSettings
 from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status
 from engrams.write.manualedits import diff_tag_edges
 
@@ -32,7 +32,12 @@ class MemoryLinks:
     Every call is bound to its scope: another owner's ids do not exist."""
 
     def __init__(
-        self, reader: MemoryReader, search: Callable[[str, Scope, int], SearchResult], store: Store, clock: Clock, settings: GraphSettings
+        self,
+        reader: MemoryReader,
+        search: Callable[[str, Scope, int], SearchResult],
+        store: Store,
+        clock: Clock,
+        settings: LinkExpansionSettings,
     ) -> None:
         self._reader, self._search = reader, search
         self._store, self._clock, self._settings = store, clock, settings

@@ -15,8 +15,8 @@ from engrams.ports import (
     Job,
     JobLease,
     JobSpec,
-    PurgeOrder,
-    PurgePlace,
+    PurgeInstruction,
+    PurgePlaceCheck,
     PurgeReport,
     RecordQuery,
     ScopeReach,
@@ -32,7 +32,7 @@ _LEASE = timedelta(seconds=30)
 _PAGE = 500
 _ACTOR = "user"
 _BUSY = "Close other programs that use this memory and purge again."
-_PROCESS = PurgePlace("memory of this process", 1)
+_PROCESS = PurgePlaceCheck("memory of this process", 1)
 _ALSO = "Other memories say the same and stay: {ids}. Purge them too."
 _UNSURE = "The words of these messages were not found in them; they may still say it: {ids}. Purge them too."
 
@@ -74,11 +74,11 @@ class MemoryPurge:
 
     def run(self, job: Job) -> None:
         """Go on with a purge that was cut short."""
-        self.execute(PurgeOrder.from_payload(job.payload), job.lease)
+        self.execute(PurgeInstruction.from_payload(job.payload), job.lease)
         self._deps.store.finish(job.lease, self._deps.clock())
         self._empty_log(Scope.parse(job.payload["owner"]))
 
-    def execute(self, order: PurgeOrder, lease: str = "") -> PurgeReport:
+    def execute(self, order: PurgeInstruction, lease: str = "") -> PurgeReport:
         """Do what an order says; harmless where it was done before."""
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
@@ -112,7 +112,7 @@ class MemoryPurge:
         pairs = zip(records, rows, strict=True)
         return tuple((one.scope.owner, Vector(one.id, card.id, card.dimension, row.tobytes())) for one, row in pairs)
 
-    def _look(self, order: PurgeOrder, done: PurgeReport, told: Sequence[PurgePlace]) -> PurgeReport:
+    def _look(self, order: PurgeInstruction, done: PurgeReport, told: Sequence[PurgePlaceCheck]) -> PurgeReport:
         """Look at every place again, and report."""
         log = self._empty_log(order.owner)
         home = self._deps.home
@@ -120,7 +120,7 @@ class MemoryPurge:
         places = (*told, *looked)
         remaining = {**done.remaining, "log": log, **{place.name: place.left for place in places}}
         rows = sum(done.remaining.values()) + log
-        database = PurgePlace("database", sum(done.removed.values()), rows, _BUSY if rows else "")
+        database = PurgePlaceCheck("database", sum(done.removed.values()), rows, _BUSY if rows else "")
         return PurgeReport(done.removed, remaining, (database, *places))
 
     def _empty_log(self, owner: Scope) -> int:
@@ -157,5 +157,5 @@ class MemoryPurge:
             query = replace(query, after=page.next)
 
 
-def _to_place(name: str, ids: Sequence[str], advice: str) -> PurgePlace:
-    return PurgePlace(name, len(ids), len(ids), advice.format(ids=", ".join(ids)) if ids else "")
+def _to_place(name: str, ids: Sequence[str], advice: str) -> PurgePlaceCheck:
+    return PurgePlaceCheck(name, len(ids), len(ids), advice.format(ids=", ".join(ids)) if ids else "")

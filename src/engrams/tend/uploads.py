@@ -17,11 +17,11 @@ from engrams.encryption import fileencryption
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
-from engrams.tend.importexport import LoadReport, Progress
+from engrams.tend.importexport import ImportResult, Progress
 from engrams.tend.jobworker import WorkerPool
-from engrams.types import ImportPlan, Scope
+from engrams.types import ImportOptions, Scope
 
-LoadFunction: TypeAlias = Callable[[Path, Scope, ImportPlan, Progress], LoadReport]
+LoadFunction: TypeAlias = Callable[[Path, Scope, ImportOptions, Progress], ImportResult]
 IMPORT = "import"
 KEEP = timedelta(days=1)
 """Lifetime of unfinished uploads, and of reports."""
@@ -72,7 +72,7 @@ class FileUploads:
                 shutil.rmtree(place)
         self._runner.wake()
 
-    def begin(self, scope: Scope, plan: ImportPlan, length: int = -1) -> FileUpload:
+    def begin(self, scope: Scope, plan: ImportOptions, length: int = -1) -> FileUpload:
         started = self._clock().isoformat()
         upload = FileUpload(new_id(self._clock()), scope.key, plan.format, plan.name[:200], length, started, skip_bad=plan.skip_bad)
         place = self._upload_folder(scope.owner, upload.id)
@@ -144,7 +144,7 @@ class FileUploads:
 
         if upload.report is None:
             try:
-                plan = ImportPlan(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id)
+                plan = ImportOptions(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id)
                 with fileencryption.open_plain(self._folder.parent, place / "file") as file:
                     report = asdict(self._load(file, scope, plan, progress))
             except ClosedError:

@@ -17,7 +17,7 @@ from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordCha
 from engrams.read.fusion import dense_floor
 from engrams.read.request import visible_scopes
 from engrams.read.retrieve import topic_cosines
-from engrams.settings import FloorSettings, Settings
+from engrams.settings import RelevanceThresholdSettings, Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _STRONGER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class SearchUse:
+class SearchOutcome:
     """Use of one search. ``gap``: nothing came near.
 
     Ids of selected hits, of those a reranker passed and rejected, and of all candidates."""
@@ -54,7 +54,7 @@ class SearchUse:
     gap: bool
 
     @classmethod
-    def from_search(cls, found: SearchResult, scope: Scope, at: datetime) -> SearchUse:
+    def from_search(cls, found: SearchResult, scope: Scope, at: datetime) -> SearchOutcome:
         """Extract the use from a search result."""
         hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
         verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
@@ -90,7 +90,7 @@ class UsageTracker:
         """Set up the tracker. ``then``: called with the ids each search selected."""
         self._then = then
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._waiting: deque[SearchUse] = deque(maxlen=_MOST)
+        self._waiting: deque[SearchOutcome] = deque(maxlen=_MOST)
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -99,7 +99,7 @@ class UsageTracker:
     def note(self, found: SearchResult, scope: Scope) -> None:
         """Queue the use of a search; returns at once."""
         section = self._settings.usage
-        use = SearchUse.from_search(found, scope, self._clock())
+        use = SearchOutcome.from_search(found, scope, self._clock())
         if not section.enabled or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
             return
         with self._lock:
@@ -151,7 +151,7 @@ class UsageTracker:
             self._wake.clear()
             self.flush()
 
-    def _write(self, owner: Scope, uses: Sequence[SearchUse]) -> None:
+    def _write(self, owner: Scope, uses: Sequence[SearchOutcome]) -> None:
         counts = Counter(name for use in uses for name in use.hits)
         last = {name: use.at for use in uses for name in use.hits}
         known = {record.id: record for record in self._store.get(owner, tuple(counts)) if record.status is not Status.PURGED}
@@ -182,18 +182,18 @@ class UsageTracker:
         self._searches[owner] %= section.refresh_searches
         return (JobSpec(TOPICS, owner.key),)
 
-    def _link_candidates(self, use: SearchUse, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
+    def _link_candidates(self, use: SearchOutcome, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
         setting, card = self._settings.usage.co_occurs_cosine, self._embedder.card
         if not setting or not card.dimension:
             return ()
         query = self._embedder.embed([use.query], "query")[0]
-        floor = dense_floor(FloorSettings(dense=setting, model=self._settings.read.min_scores.model), card) - 1e-6
+        floor = dense_floor(RelevanceThresholdSettings(dense=setting, model=self._settings.read.min_scores.model), card) - 1e-6
         linked = (*make_pairs(self._score_candidates(use, query), floor), *make_pairs(self._score_topics(use.scope, query), floor))
         known = self._load_weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
         known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}
         return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
 
-    def _score_candidates(self, use: SearchUse, query: Floats) -> dict[str, float]:
+    def _score_candidates(self, use: SearchOutcome, query: Floats) -> dict[str, float]:
         rows = self._store.vectors(use.scope.owner, use.candidates, self._embedder.card.id)
         if rows.shape[1] != len(query):
             return {}
@@ -204,7 +204,7 @@ class UsageTracker:
             return {}
         return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
 
-    def _apply_verdicts(self, use: SearchUse, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
+    def _apply_verdicts(self, use: SearchOutcome, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
         if not self._settings.usage.related_weight:
             return ()
         refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}
@@ -227,7 +227,7 @@ class UsageTracker:
         names = tuple(dict.fromkeys(name for pair in linked for name in pair))
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
-    def _make_gap(self, use: SearchUse) -> tuple[NewRecord, ...]:
+    def _make_gap(self, use: SearchOutcome) -> tuple[NewRecord, ...]:
         from engrams.write.offrecord import forbids_storage
         from engrams.write.turnconversion import clean_secrets
 

@@ -35,7 +35,7 @@ from engrams.types.datamodel import conversation as conversation
 from engrams.types.results import Context as Context
 from engrams.types.results import DerivedMemory as DerivedMemory
 from engrams.types.results import Hit as Hit
-from engrams.types.results import ImportPlan as ImportPlan
+from engrams.types.results import ImportOptions as ImportOptions
 from engrams.types.results import ModelCost as ModelCost
 from engrams.types.results import OutdatedMark as OutdatedMark
 from engrams.types.results import Receipt as Receipt

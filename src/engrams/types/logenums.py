@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class CrisisClassifier(StrEnum):
+class CrisisDetectionSource(StrEnum):
     """Source that noticed a crisis."""
 
     RULES = "rules"

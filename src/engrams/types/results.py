@@ -171,7 +171,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPlan:
+class ImportOptions:
     """Options of an import.
 
     ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the file's). ``mark``: the id that stored

@@ -14,7 +14,7 @@ from engrams.vault.dependencies import VaultDeps, decode_text
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.git import CommittedFileChange
 from engrams.vault.path import parse_place
-from engrams.vault.recordfile import VaultEntry
+from engrams.vault.recordfile import RecordFileContent
 
 
 @dataclass(slots=True)
@@ -27,15 +27,15 @@ class RevertResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _EntrySides:
-    before: VaultEntry | None = None
-    after: VaultEntry | None = None
+class _EntryVersions:
+    before: RecordFileContent | None = None
+    after: RecordFileContent | None = None
 
 
 def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange]) -> RevertResult:
     """Revert a commit's versions, with the vault's lock held."""
     done = RevertResult(commit)
-    sides: dict[tuple[Scope, str], _EntrySides] = {}
+    sides: dict[tuple[Scope, str], _EntryVersions] = {}
     for version in versions:
         if parse_place(version.path) is None:
             _revert_text(parts, version, done)
@@ -45,7 +45,7 @@ def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange
             scope = told.fields.get("scope") if told else None
             if told is not None and isinstance(scope, Scope) and told.id:
                 key = (scope.owner, told.id)
-                sides[key] = replace(sides.get(key, _EntrySides()), **{name: told})
+                sides[key] = replace(sides.get(key, _EntryVersions()), **{name: told})
     for (owner, id), pair in sides.items():
         try:
             outcome = _revert_memory(parts, (owner, id), pair, f"reverted {commit[:10]}", sides.keys())
@@ -58,7 +58,9 @@ def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange
     return done
 
 
-def _revert_memory(parts: VaultDeps, name: tuple[Scope, str], pair: _EntrySides, reason: str, others: Collection[tuple[Scope, str]]) -> str:
+def _revert_memory(
+    parts: VaultDeps, name: tuple[Scope, str], pair: _EntryVersions, reason: str, others: Collection[tuple[Scope, str]]
+) -> str:
     """Undo one memory's change; return why not, where that fails."""
     owner, id = name
     found = parts.store.get(owner, [id])
@@ -94,7 +96,7 @@ def _find_ripples(parts: VaultDeps, ours: Record, values: Mapping[str, Any], oth
     return [change for change in parts.rules.find_ripples(ours, values) if (change.owner, change.id) not in others]
 
 
-def _diff_links(parts: VaultDeps, ours: Record, pair: _EntrySides) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+def _diff_links(parts: VaultDeps, ours: Record, pair: _EntryVersions) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     owner = ours.scope.owner
     sides = [{(link.type, link.target): link for link in (side.links if side else ()) if link.target} for side in (pair.before, pair.after)]
     before, after = sides
@@ -130,7 +132,7 @@ def _revert_text(parts: VaultDeps, version: CommittedFileChange, done: RevertRes
     done.changed.append(version.path)
 
 
-def _parse_entry(data: bytes | None) -> VaultEntry | None:
+def _parse_entry(data: bytes | None) -> RecordFileContent | None:
     if data is None:
         return None
     try:

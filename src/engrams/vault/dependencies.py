@@ -30,7 +30,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class VaultRules:
+class VaultEditCallbacks:
     """Rules of the engine for what hands write.
 
     ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others. ``embed``:
@@ -55,11 +55,11 @@ class VaultDeps:
     lock: VaultLock
     clock: Clock
     settings: VaultSettings
-    rules: VaultRules
+    rules: VaultEditCallbacks
     places: BackupPlaces
 
     @classmethod
-    def open(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: VaultRules) -> VaultDeps:
+    def open(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: VaultEditCallbacks) -> VaultDeps:
         """Open the vault of a home folder."""
         disk, state, lock = VaultDisk(vault_folder(settings, home)), VaultState(home / "vault.db"), VaultLock(home / "vault.lock")
         places = BackupPlaces(rules.database or home / "memory.db", disk.root, home / "vault.db")

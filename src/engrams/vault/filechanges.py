@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from engrams.ports import RecordChange
 from engrams.types import Edge, Record, Scope, Vector
 from engrams.vault.disk import FileStat
-from engrams.vault.path import FilePlace
-from engrams.vault.recordfile import VaultEntry
+from engrams.vault.path import VaultFileLocation
+from engrams.vault.recordfile import RecordFileContent
 from engrams.vault.syncstate import FileStateRow
 
 BY_HAND = "edited by hand"
@@ -25,26 +25,26 @@ class ChangeCause:
 
 
 @dataclass(slots=True)
-class FoundFile:
+class ChangedFile:
     """File that differs from its row."""
 
     path: str
     stat: FileStat
     hash: str
-    entry: VaultEntry
-    place: FilePlace
+    entry: RecordFileContent
+    place: VaultFileLocation
     row: FileStateRow | None
     data: bytes
 
 
 @dataclass(slots=True)
-class FileEdit:
+class FileEditEffects:
     """Changes that one file asks of memory.
 
     ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be learned from
     again."""
 
-    found: FoundFile
+    found: ChangedFile
     put: Record | None = None
     change: RecordChange | None = None
     vectors: tuple[Vector, ...] = ()

@@ -12,10 +12,10 @@ from engrams.types import Edge, EdgeType, Record, Scope, Status
 from engrams.vault import fileparser, recordfile, threeway
 from engrams.vault.dependencies import SyncReport, VaultDeps, change_note, decode_text, group_by_owner, now_ns
 from engrams.vault.disk import FileStat, hash_bytes
-from engrams.vault.filechanges import BY_HAND, ChangeCause, FileEdit, FoundFile
+from engrams.vault.filechanges import BY_HAND, ChangeCause, ChangedFile, FileEditEffects
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.path import DELETED, ENTRIES, FOLDERS, FilePlace, find_scope, is_away, parse_place, path_key, scope_folder
-from engrams.vault.recordfile import VaultEntry, resolve_links
+from engrams.vault.path import DELETED, ENTRIES, FOLDERS, VaultFileLocation, find_scope, is_away, parse_place, path_key, scope_folder
+from engrams.vault.recordfile import RecordFileContent, resolve_links
 from engrams.vault.syncstate import FileStateRow
 
 _RACY = 2_000_000_000
@@ -25,14 +25,14 @@ _STEP = 200
 _WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
 
 
-def _age_key(item: FoundFile) -> tuple[float, bool, str]:
+def _age_key(item: ChangedFile) -> tuple[float, bool, str]:
     """Sort by time; what was learned from a text follows it."""
     told = item.entry.fields
     at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
     return at, bool(told.get("evidence")), item.entry.id
 
 
-def _leaves_owner(told: VaultEntry, place: FilePlace, row: FileStateRow | None) -> bool:
+def _leaves_owner(told: RecordFileContent, place: VaultFileLocation, row: FileStateRow | None) -> bool:
     """Detect a scope of neither the folder's nor the row's owner."""
     scope = told.fields.get("scope")
     if not isinstance(scope, Scope) or (row is not None and scope.owner == row.owner):
@@ -80,9 +80,9 @@ class VaultFileReader:
             return seen
         return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
 
-    def _read_changed(self, seen: Mapping[str, FileStat], rows: Mapping[str, FileStateRow]) -> tuple[list[FoundFile], list[FileStateRow]]:
+    def _read_changed(self, seen: Mapping[str, FileStat], rows: Mapping[str, FileStateRow]) -> tuple[list[ChangedFile], list[FileStateRow]]:
         """Read files with new content; collect rows of those only touched."""
-        found: list[FoundFile] = []
+        found: list[ChangedFile] = []
         same: list[FileStateRow] = []
         now = now_ns()
         first: dict[str, str] = {name: row.path for name, row in rows.items()}
@@ -120,20 +120,20 @@ class VaultFileReader:
                 same.append(replace(row, path=path, hash=found_hash, version=version, links=links, stat=stat, seen=now))
                 continue
             mine = row if row is not None and (not told.id or row.id == told.id) else None
-            found.append(FoundFile(path, stat, found_hash, told, place, mine, data))
+            found.append(ChangedFile(path, stat, found_hash, told, place, mine, data))
         return found, same
 
-    def _find_missing(self, rows: Sequence[FileStateRow], found: Sequence[FoundFile]) -> list[FileStateRow]:
+    def _find_missing(self, rows: Sequence[FileStateRow], found: Sequence[ChangedFile]) -> list[FileStateRow]:
         """Find rows whose file is gone, except those we were moving."""
         moving = {(item.path, item.hash) for item in found}
         taken = {item.path for item in found if item.row is None}
         lost = (row for row in rows if row.path in taken or self._parts.disk.stat(row.path) is None)
         return [row for row in lost if (row.next_path, row.next_hash) not in moving]
 
-    def _identify(self, found: Sequence[FoundFile], missing: Sequence[FileStateRow]) -> list[FoundFile]:
+    def _identify(self, found: Sequence[ChangedFile], missing: Sequence[FileStateRow]) -> list[ChangedFile]:
         """Match files to memories; a second file of one is a problem."""
         lost = {(row.owner, row.id): row for row in missing}
-        kept: list[FoundFile] = []
+        kept: list[ChangedFile] = []
         for item in found:
             if item.row is None and item.entry.id:
                 owner = self._find_scope(item).owner if self._has_scope(item) else None
@@ -155,14 +155,14 @@ class VaultFileReader:
             kept.append(item)
         return kept
 
-    def _drop_unfinished_copy(self, item: FoundFile, row: FileStateRow) -> None:
+    def _drop_unfinished_copy(self, item: ChangedFile, row: FileStateRow) -> None:
         """Remove an interrupted move's copy if a hand edited the original."""
         disk = self._parts.disk
         held = disk.read(row.path) if row.path and not disk.is_same(row.path, item.path) else None
         if held is not None and hash_bytes(held) != row.hash:
             disk.remove(item.path)
 
-    def _has_returned(self, item: FoundFile, row: FileStateRow) -> bool:
+    def _has_returned(self, item: ChangedFile, row: FileStateRow) -> bool:
         """Detect the file of a forgotten memory; remove its tombstone."""
         disk = self._parts.disk
         if item.place.deleted or not row.path.startswith(f"{DELETED}/") or hash_bytes(disk.read(row.path) or b"") != row.hash:
@@ -170,7 +170,7 @@ class VaultFileReader:
         disk.remove(row.path)
         return True
 
-    def _apply(self, found: Sequence[FoundFile], cause: ChangeCause) -> None:
+    def _apply(self, found: Sequence[ChangedFile], cause: ChangeCause) -> None:
         by_path = {}
         # New memories are added in the order of their times, which later ones build on.
         for item in sorted(found, key=_age_key):
@@ -183,7 +183,7 @@ class VaultFileReader:
             for start in range(0, len(paths), _STEP):
                 self._apply_step(owner, [by_path[path] for path in paths[start : start + _STEP]], cause)
 
-    def _apply_step(self, owner: Scope, items: Sequence[FoundFile], cause: ChangeCause) -> None:
+    def _apply_step(self, owner: Scope, items: Sequence[ChangedFile], cause: ChangeCause) -> None:
         """Commit many files at once; where that fails, one by one."""
         edits = self._make_edits(owner, items, cause)
         try:
@@ -197,7 +197,7 @@ class VaultFileReader:
                 if item.path in {edit.found.path for edit in edits}:
                     self._apply_step(owner, [item], cause)
 
-    def _make_edits(self, owner: Scope, items: Sequence[FoundFile], cause: ChangeCause) -> list[FileEdit]:
+    def _make_edits(self, owner: Scope, items: Sequence[ChangedFile], cause: ChangeCause) -> list[FileEditEffects]:
         ids = [item.row.id if item.row else fileparser.name_file(item) for item in items]
         known = {record.id: record for record in self._parts.store.get(owner, ids)}
         edits = []
@@ -211,7 +211,7 @@ class VaultFileReader:
             edits.append(edit)
         return edits
 
-    def _commit(self, owner: Scope, edits: Sequence[FileEdit], cause: ChangeCause) -> None:
+    def _commit(self, owner: Scope, edits: Sequence[FileEditEffects], cause: ChangeCause) -> None:
         if not edits:
             return
         parts = self._parts
@@ -244,7 +244,7 @@ class VaultFileReader:
         for edit in done:
             self._count_edit(edit)
 
-    def _make_edit(self, item: FoundFile, ours: Record, cause: ChangeCause) -> FileEdit:
+    def _make_edit(self, item: ChangedFile, ours: Record, cause: ChangeCause) -> FileEditEffects:
         """Merge the file, the memory, and their last common version."""
         if ours.status is Status.PURGED:
             raise InputError("its memory was purged; remove the file, or its line `id:` to make it a new memory")
@@ -252,7 +252,7 @@ class VaultFileReader:
         if row is None and not item.entry.id:
             # Taken in before a crash, and not written since.
             same = RecordChange(ours.scope.owner, ours.id, {}, "move")
-            return FileEdit(item, None, same, does="none", version=ours.version, scope=ours.scope)
+            return FileEditEffects(item, None, same, does="none", version=ours.version, scope=ours.scope)
         version = row.version if row is not None else int(item.entry.fields.get("version", ours.version))
         history = self._parts.store.history(ours.scope.owner, ours.id) if version < ours.version else ()
         base = (threeway.record_at_version(ours, history, version) if version < ours.version else ours) or ours
@@ -276,14 +276,14 @@ class VaultFileReader:
             does = "move" if row is None or row.path != item.path else "none"
         action = does if does in ("forget", "restore") else cause.action
         change = RecordChange(ours.scope.owner, ours.id, values, action, ours.version)
-        edit = FileEdit(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
+        edit = FileEditEffects(item, None, change, vectors, add, drop, does, ours.version + bool(values), ours.scope)
         if values and not cause.quiet:
             edit.ripples = self._parts.rules.find_ripples(ours, values)
         if values and cause.reason == BY_HAND:
             edit.relearn = replace(ours, text=values["text"]) if "text" in values and ours.status is Status.ACTIVE else None
         return edit
 
-    def _make_addition(self, item: FoundFile, owner: Scope) -> FileEdit:
+    def _make_addition(self, item: ChangedFile, owner: Scope) -> FileEditEffects:
         given, own = item.entry.fields, bool(item.entry.id)
         record = fileparser.parse_new(item, self._find_scope(item), self._parts.clock())
         parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}
@@ -292,9 +292,9 @@ class VaultFileReader:
         record = replace(record, **values)
         links = resolve_links(item.entry, item.path, owner, self._parts.state)
         add = tuple(Edge(owner, record.id, link.target, link.type, link.weight, link.count) for link in links)
-        return FileEdit(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
+        return FileEditEffects(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
 
-    def _diff_links(self, item: FoundFile, ours: Record) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    def _diff_links(self, item: ChangedFile, ours: Record) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Find added and removed edges; only the row's links are removed."""
         owner = ours.scope.owner
         told = {(kind, target): (weight, count) for kind, target, weight, count in self._link_rows(item.path, item.entry, owner)}
@@ -347,7 +347,7 @@ class VaultFileReader:
         self._parts.store.commit(WriteBatch(cause.actor, cause.reason, at, changes=tuple(changes.values())))
         self._report.forgotten += len(records)
 
-    def _to_row(self, owner: Scope, edit: FileEdit) -> FileStateRow:
+    def _to_row(self, owner: Scope, edit: FileEditEffects) -> FileStateRow:
         item, scope = edit.found, edit.put.scope if edit.put else None
         if edit.change is not None:
             scope = edit.change.fields.get("scope") or edit.scope
@@ -355,17 +355,17 @@ class VaultFileReader:
         links = tuple(self._link_rows(item.path, item.entry, owner))
         return FileStateRow(owner, name, item.path, scope or owner, item.hash, edit.version, links, item.stat, now_ns())
 
-    def _link_rows(self, path: str, told: VaultEntry, owner: Scope) -> list[tuple[str, str, float, int]]:
+    def _link_rows(self, path: str, told: RecordFileContent, owner: Scope) -> list[tuple[str, str, float, int]]:
         found = resolve_links(told, path, owner, self._parts.state)
         return [(str(link.type), link.target, link.weight, link.count) for link in found]
 
-    def _edit_note(self, edit: FileEdit, cause: ChangeCause) -> Any:
+    def _edit_note(self, edit: FileEditEffects, cause: ChangeCause) -> Any:
         record = edit.put
         name = record.id if record else edit.change.id if edit.change else ""
         does = "edit" if edit.does == "none" else edit.does
         return {"does": does, "id": name, "why": cause.reason, "actor": cause.actor, "session": record.session if record else ""}
 
-    def _count_edit(self, edit: FileEdit) -> None:
+    def _count_edit(self, edit: FileEditEffects) -> None:
         report = self._report
         match edit.does:
             case "add":
@@ -381,10 +381,10 @@ class VaultFileReader:
             case "change":
                 report.changed += 1
 
-    def _has_scope(self, item: FoundFile) -> bool:
+    def _has_scope(self, item: ChangedFile) -> bool:
         return "scope" in item.entry.fields or find_scope(item.place.scope, self._known_scopes()) is not None
 
-    def _find_scope(self, item: FoundFile) -> Scope:
+    def _find_scope(self, item: ChangedFile) -> Scope:
         told = item.entry.fields.get("scope") or find_scope(item.place.scope, self._known_scopes())
         assert isinstance(told, Scope)
         return told

@@ -31,7 +31,7 @@ class _FilePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class PushResult:
+class FileWriteResult:
     """Result of writing files.
 
     ``blocked``: ids whose file somebody changed or removed meanwhile. ``neighbours``: ids whose links name a file that moved."""
@@ -47,7 +47,7 @@ class VaultFileWriter:
     def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts
 
-    def write(self, owner: Scope, records: Sequence[Record], notes: Mapping[str, Json], force: bool = False) -> PushResult:
+    def write(self, owner: Scope, records: Sequence[Record], notes: Mapping[str, Json], force: bool = False) -> FileWriteResult:
         """Update memories' files; ``force``: what stands in the way goes aside."""
         parts = self._parts
         parts.make_folder()
@@ -74,7 +74,7 @@ class VaultFileWriter:
         late = self._write_plans(owner, news, told)
         parts.state.put(self._written_rows(owner, [plan for plan in plans if plan.record.id not in late]))
         went = [plan.record.id for plan in news if plan.old_path not in ("", plan.path)]
-        return PushResult(len(news), (*blocked, *late), self._find_neighbours(owner, went))
+        return FileWriteResult(len(news), (*blocked, *late), self._find_neighbours(owner, went))
 
     def _plan_file(self, record: Record, row: FileStateRow | None, force: bool, taken: set[str]) -> _FilePlan | None:
         """Plan a file; None where a hand's work stands in the way."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from engrams.errors import ExtraError, StoreError, install_hint
-from engrams.ports import PurgeOrder
+from engrams.ports import PurgeInstruction
 from engrams.text.redact import REMOVED, redact
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.noteindex import split_pieces
@@ -32,7 +32,7 @@ _KEPT = ("config", "description", "HEAD", "hooks", "info")
 """Files and folders of a repository that hold no history."""
 
 
-class GitTraces:
+class GitHistoryScanner:
     """Objects, names and messages of a repository, for a second look."""
 
     def __init__(self, root: Path) -> None:
@@ -84,7 +84,7 @@ class HistoryFilter:
     Files of purged memories go; purged words leave the other files, their names and the messages. What the newest commit holds stays as
     it is: memory has been cleaned before."""
 
-    order: PurgeOrder
+    order: PurgeInstruction
     head_files: frozenset[bytes]
     head_paths: frozenset[bytes]
     dropped: set[bytes] = field(default_factory=set)
@@ -168,7 +168,7 @@ class HistoryFilter:
         return self._filter_names(text)
 
 
-def rewrite_history(root: Path, order: PurgeOrder) -> int:
+def rewrite_history(root: Path, order: PurgeInstruction) -> int:
     """Replace a vault's repository by one without purged words.
 
     Call with the vault's lock held, everything committed. ExtraError: there is no git program. StoreError: git failed; the history is as

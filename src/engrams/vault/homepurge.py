@@ -13,9 +13,9 @@ from pathlib import Path
 
 from engrams.encryption import fileencryption
 from engrams.errors import EngramsError
-from engrams.ports import LiveWords, PurgeOrder, PurgePlace
+from engrams.ports import LiveWords, PurgeInstruction, PurgePlaceCheck
 from engrams.vault.backup import BackupPlaces, is_backup, is_sealed, restore
-from engrams.vault.historyrewrite import GitTraces
+from engrams.vault.historyrewrite import GitHistoryScanner
 from engrams.vault.purgedwords import WordSearch, list_files
 from engrams.vault.vault import Vault
 
@@ -47,17 +47,17 @@ class HomeDeps:
     home: Path
     places: BackupPlaces
     vault: Vault | None
-    purge_copy: Callable[[Path, PurgeOrder], None]
-    purge_backup: Callable[[Path, PurgeOrder], None]
+    purge_copy: Callable[[Path, PurgeInstruction], None]
+    purge_backup: Callable[[Path, PurgeInstruction], None]
 
 
-class HomeFiles:
+class HomeFilePurger:
     """Cleaner of the files beside a store; see ``ports.HomeCleaner``."""
 
     def __init__(self, deps: HomeDeps) -> None:
         self._deps = deps
 
-    def clean(self, order: PurgeOrder) -> Mapping[str, int]:
+    def clean(self, order: PurgeInstruction) -> Mapping[str, int]:
         """Remove a purge's words from every file; number of them by place."""
         search, done = WordSearch((*order.words, *order.ids)), Counter[str]()
         vault = self._deps.vault
@@ -72,9 +72,9 @@ class HomeFiles:
 
     def recall_words(self, ids: Sequence[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
         """Return what the git history holds of memories that were purged before."""
-        return GitTraces(self._deps.places.vault).find_words(frozenset(ids), was_said)
+        return GitHistoryScanner(self._deps.places.vault).find_words(frozenset(ids), was_said)
 
-    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlace, ...]:
+    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         """Look for words in the bytes of every file."""
         search = WordSearch(words)
         looked, held = Counter[str](), dict[str, dict[str, set[bytes]]]()
@@ -83,7 +83,7 @@ class HomeFiles:
             found = self._find_in(path, place, search)
             if found is None or found:
                 held.setdefault(place, {})[self._show(path)] = found or set()
-        traces = GitTraces(self._deps.places.vault)
+        traces = GitHistoryScanner(self._deps.places.vault)
         looked[GIT], in_git = traces.look(search)
         if in_git:
             held[GIT] = in_git
@@ -92,15 +92,15 @@ class HomeFiles:
         for place, number in looked.items():
             left = [name for name, some in held.get(place, {}).items() if not some or any(search.origins[n] not in known for n in some)]
             shown = ", ".join(left[:_SHOWN]) + (" …" if len(left) > _SHOWN else "")
-            places.append(PurgePlace(place, number, len(left), f"{_ADVICE[place]} ({shown})" if left else ""))
+            places.append(PurgePlaceCheck(place, number, len(left), f"{_ADVICE[place]} ({shown})" if left else ""))
         return (*places, *self._look_at_remote())
 
-    def _look_at_remote(self) -> tuple[PurgePlace, ...]:
+    def _look_at_remote(self) -> tuple[PurgePlaceCheck, ...]:
         vault = self._deps.vault
         if vault is None or not vault.parts.settings.remote:
             return ()
         told = "The remote may hold the old history: replace it with `git push --force`, and clone other copies anew."
-        return (PurgePlace(REMOTE, 0, 1, told),)
+        return (PurgePlaceCheck(REMOTE, 0, 1, told),)
 
     def _find_in(self, path: Path, place: str, search: WordSearch) -> set[bytes] | None:
         """Find needles in a file or an archive; None: not readable."""
@@ -114,11 +114,11 @@ class HomeFiles:
                 below = Path(folder)
                 restore(plain, BackupPlaces(below / "memory.db", below / "vault", below / "vault.db"))
                 found = {needle for file in list_files(below) for needle in search.find_in_file(file, below)}
-                return found.union(*GitTraces(below / "vault").look(search)[1].values())
+                return found.union(*GitHistoryScanner(below / "vault").look(search)[1].values())
         except EngramsError:
             return None
 
-    def _clean_file(self, path: Path, place: str, search: WordSearch, order: PurgeOrder) -> bool:
+    def _clean_file(self, path: Path, place: str, search: WordSearch, order: PurgeInstruction) -> bool:
         """Clean one file; True where it held words."""
         if place == BACKUPS:
             found = self._find_in(path, place, search)

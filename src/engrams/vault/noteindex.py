@@ -25,7 +25,7 @@ _LARGEST = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class NotePiece:
+class NoteChunk:
     """Lines of a file, from 1, ``first`` and ``last`` included."""
 
     first: int
@@ -40,7 +40,7 @@ def estimate_tokens(text: str) -> int:
 
 def split_pieces(
     text: str, count: Callable[[str], int] = estimate_tokens, size: int = _TOKENS, overlap: int = _OVERLAP
-) -> Iterator[NotePiece]:
+) -> Iterator[NoteChunk]:
     """Split a text into pieces of at most ``size`` tokens.
 
     Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by itself is split."""
@@ -125,7 +125,7 @@ class NoteIndex:
         self._purge_pieces(owner, [name for mark, name in held.items() if mark not in made])
         return ids
 
-    def _to_record(self, path: str, owner: Scope, piece: NotePiece, at: datetime, name: str) -> Record:
+    def _to_record(self, path: str, owner: Scope, piece: NoteChunk, at: datetime, name: str) -> Record:
         text = piece.text.strip()
         return Record(
             id=name,
@@ -145,12 +145,12 @@ class NoteIndex:
             self._parts.plain_store.purge(owner, list(ids), self._parts.clock())
 
 
-def _hash_piece(piece: NotePiece) -> str:
+def _hash_piece(piece: NoteChunk) -> str:
     return hashlib.blake2b(f"{piece.first}\x1f{piece.last}\x1f{piece.text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _join_piece(held: Sequence[tuple[int, str, int]]) -> NotePiece:
-    return NotePiece(held[0][0], held[-1][0], "\n".join(part for _, part, _ in held))
+def _join_piece(held: Sequence[tuple[int, str, int]]) -> NoteChunk:
+    return NoteChunk(held[0][0], held[-1][0], "\n".join(part for _, part, _ in held))
 
 
 def _split_line(line: str, count: Callable[[str], int], size: int) -> Iterator[str]:

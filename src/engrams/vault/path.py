@@ -35,7 +35,7 @@ _ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlace:
+class VaultFileLocation:
     """Scope's folder, kind's folder, and True in ``deleted``."""
 
     scope: str
@@ -75,7 +75,7 @@ def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
     return Scope(tuple(labels))
 
 
-def parse_place(path: str) -> FilePlace | None:
+def parse_place(path: str) -> VaultFileLocation | None:
     """Parse a path; None where no memory's file belongs there."""
     top, _, rest = path.partition("/")
     if top not in (ENTRIES, DELETED):
@@ -85,7 +85,7 @@ def parse_place(path: str) -> FilePlace | None:
         for size in (2, 1):
             folder = "/".join(parts[max(0, end - size) : end])
             if end > size and folder in FOLDERS:
-                return FilePlace("/".join(parts[: end - size]), folder, top == DELETED)
+                return VaultFileLocation("/".join(parts[: end - size]), folder, top == DELETED)
     return None
 
 

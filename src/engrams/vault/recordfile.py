@@ -89,7 +89,7 @@ class FileLink:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultEntry:
+class RecordFileContent:
     """Content of a file; ``fields``: those it names, and ``text``."""
 
     fields: Mapping[str, Any]
@@ -124,7 +124,7 @@ def render_entry(record: Record, links: Sequence[FileLink], old: str = "", loose
     return frontmatter.join(frontmatter.revise(before, items, KNOWN), record.text)
 
 
-def parse_entry(text: str) -> VaultEntry:
+def parse_entry(text: str) -> RecordFileContent:
     """Parse a file's text. FrontMatterError: the front matter is unreadable."""
     head, body = frontmatter.split(text)
     held = frontmatter.load(head) if head is not None else {}
@@ -142,7 +142,7 @@ def parse_entry(text: str) -> VaultEntry:
         rest = tuple(value for value in values if _parse_link(type, value) is None)
         if rest:
             loose[type] = rest
-    return VaultEntry(found, tuple(links), loose)
+    return RecordFileContent(found, tuple(links), loose)
 
 
 def parse_field(name: str, value: Json) -> Any:
@@ -277,7 +277,7 @@ def _parse_provenance(value: Json) -> Provenance:
     return Provenance(**texts, files=tuple(_parse_text(item) for item in value.get("files", ())))
 
 
-def resolve_links(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> tuple[FileLink, ...]:
+def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: VaultState) -> tuple[FileLink, ...]:
     """Return a file's links with ids, without those that lead nowhere."""
     found = []
     for link in entry.links:
@@ -287,7 +287,7 @@ def resolve_links(entry: VaultEntry, path: str, owner: Scope, state: VaultState)
     return tuple({(link.type, link.target): link for link in found}.values())
 
 
-def find_loose(entry: VaultEntry, path: str, owner: Scope, state: VaultState) -> dict[str, tuple[Json, ...]]:
+def find_loose(entry: RecordFileContent, path: str, owner: Scope, state: VaultState) -> dict[str, tuple[Json, ...]]:
     """Find what stands among the links but leads nowhere."""
     found: dict[str, tuple[Json, ...]] = dict(entry.loose)
     for link in entry.links:

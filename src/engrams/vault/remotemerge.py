@@ -23,7 +23,7 @@ _HOLDS = "changed here and in another place; the other's words hold"
 
 
 @dataclass(frozen=True, slots=True)
-class SideFile:
+class SyncSideFile:
     """A memory's file as one side has it."""
 
     path: str
@@ -31,11 +31,11 @@ class SideFile:
 
 
 @dataclass(frozen=True, slots=True)
-class SideChange:
+class SyncSideChange:
     """Change of a memory's file by one side; None: no file."""
 
-    before: SideFile | None = None
-    after: SideFile | None = None
+    before: SyncSideFile | None = None
+    after: SyncSideFile | None = None
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ def merge_sides(parts: VaultDeps, came: Iterable[CommittedFileChange], mine: Ite
     here = list(mine)
     theirs, plain = _group_by_memory(came)
     ours, _ = _group_by_memory(here)
-    placed: list[tuple[MemoryName, str, SideFile]] = []
+    placed: list[tuple[MemoryName, str, SyncSideFile]] = []
     leaving: set[MemoryName] = set()
     for name, side in theirs.items():
-        own = ours.get(name, SideChange(side.before, side.before))
+        own = ours.get(name, SyncSideChange(side.before, side.before))
         was = own.after.path if own.after is not None else ""
         result = _merge_memory(parts, side, own, done)
         if was and (result is None or result.path != was):
@@ -78,7 +78,7 @@ def merge_sides(parts: VaultDeps, came: Iterable[CommittedFileChange], mine: Ite
     return done
 
 
-def _merge_memory(parts: VaultDeps, theirs: SideChange, ours: SideChange, done: MergedFiles) -> SideFile | None:
+def _merge_memory(parts: VaultDeps, theirs: SyncSideChange, ours: SyncSideChange, done: MergedFiles) -> SyncSideFile | None:
     """Merge one memory's file; None: it is to have none."""
     base, now, other = theirs.before or ours.before, ours.after, theirs.after
     if other is None:
@@ -96,10 +96,10 @@ def _merge_memory(parts: VaultDeps, theirs: SideChange, ours: SideChange, done: 
         done.conflicts.append(other.path)
         parts.keep_aside(other.path, now.data, _HOLDS)
     moved = other.path if base is None or other.path != base.path else now.path
-    return SideFile(_replace_top(DELETED if away else ENTRIES, moved), data)
+    return SyncSideFile(_replace_top(DELETED if away else ENTRIES, moved), data)
 
 
-def _merge_versions(base: SideFile | None, now: SideFile, other: SideFile) -> tuple[bytes, bool, bool] | None:
+def _merge_versions(base: SyncSideFile | None, now: SyncSideFile, other: SyncSideFile) -> tuple[bytes, bool, bool] | None:
     """Merge two versions; return data, away, and lost words of ours."""
     told = [recordfile.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
     try:
@@ -138,9 +138,9 @@ def _merge_text(parts: VaultDeps, theirs: CommittedFileChange, ours: CommittedFi
     return theirs.after
 
 
-def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[MemoryName, SideChange], list[CommittedFileChange]]:
+def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[MemoryName, SyncSideChange], list[CommittedFileChange]]:
     """Group changes by memory; return the other files apart."""
-    found: dict[MemoryName, SideChange] = {}
+    found: dict[MemoryName, SyncSideChange] = {}
     plain: list[CommittedFileChange] = []
     for version in versions:
         before, after = _memory_name(version.before), _memory_name(version.after)
@@ -149,9 +149,9 @@ def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[Memo
             plain.append(version)
             continue
         if before is not None:
-            found[before] = replace(found.get(before, SideChange()), before=SideFile(version.path, version.before or b""))
+            found[before] = replace(found.get(before, SyncSideChange()), before=SyncSideFile(version.path, version.before or b""))
         if after is not None:
-            found[after] = replace(found.get(after, SideChange()), after=SideFile(version.path, version.after or b""))
+            found[after] = replace(found.get(after, SyncSideChange()), after=SyncSideFile(version.path, version.after or b""))
     return found, plain
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Chat, Job, JobSpec, NoteFlush, PurgeOrder, PurgeReport
+from engrams.ports import Chat, Job, JobSpec, NoteFlush, PurgeInstruction, PurgeReport
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import remote
 from engrams.vault.backup import BackupResult, backup
@@ -269,7 +269,7 @@ class Vault:
             self.commit()
             self.parts.state.forget_missing(lambda path: self.parts.disk.stat(path) is not None)
 
-    def rewrite_history(self, order: PurgeOrder) -> int:
+    def rewrite_history(self, order: PurgeInstruction) -> int:
         """Remove a purge's words from the git history; 1: rewritten."""
         with self.parts.lock:
             done = rewrite_history(self.parts.disk.root, order) if self.git.exists else 0

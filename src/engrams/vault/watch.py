@@ -18,7 +18,7 @@ _SETTLE_MS = 120
 _log = logging.getLogger(__name__)
 
 
-class WatchPace(TypedDict):
+class WatchDebounce(TypedDict):
     """Milliseconds: longest burst, quiet that ends it, longest first wait."""
 
     debounce: int
@@ -72,7 +72,7 @@ class VaultWatcher:
             yield from self._iter_polled()
             return
         root = self._disk.root.resolve()
-        pace = WatchPace(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
+        pace = WatchDebounce(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
         watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, yield_on_timeout=True, **pace)
         for number, changes in enumerate(watched):
             if not number:

@@ -18,7 +18,7 @@ _SELF = frozenset({"user", "the user", "i", "me", "myself", "self"})
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateStatement:
     """One statement extracted from a text.
 
     ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject, predicate) holds one value at a time.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import EdgeType, Evidence, Layer, Record, Status
-from engrams.write.candidate import Candidate, Effect
+from engrams.write.candidate import CandidateStatement, Effect
 from engrams.write.changeset import ChangeSet
 from engrams.write.dependencies import WriteDeps
 from engrams.write.pipeline import reconcile_candidate
@@ -154,11 +154,11 @@ def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence
     return changes
 
 
-def to_candidate(record: Record) -> Candidate:
+def to_candidate(record: Record) -> CandidateStatement:
     """Convert a held record back to a candidate."""
     meta = record.meta
     effect: Effect = meta.get("effect") or ("changes" if meta.get("event") and record.category != "event" else "states")
-    return Candidate(
+    return CandidateStatement(
         text=record.text,
         kind=record.kind,
         subject=record.subject,

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from engrams import clock
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate
 from engrams.write.reconcile import Reconciliation
 from engrams.write.storagepolicy import PolicyDecision
@@ -22,7 +22,7 @@ _MOST_EVIDENCE = 8
 _MOST_REINFORCEMENTS = 20
 
 
-def derived_id(candidate: Candidate) -> str:
+def derived_id(candidate: CandidateStatement) -> str:
     """Return the candidate's record id, stable across runs.
     It sorts by the time of the source."""
     if candidate.id:
@@ -174,7 +174,7 @@ class ChangeSet:
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
         return WriteBatch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
 
-    def _find_future_start(self, candidate: Candidate) -> datetime | None:
+    def _find_future_start(self, candidate: CandidateStatement) -> datetime | None:
         begins = candidate.valid_from
         return begins if begins is not None and begins > max(self.now, candidate.said_at or self.now) else None
 

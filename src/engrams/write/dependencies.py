@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engrams.ports import Chat, Clock, Embedder, RecordStore, Search
+from engrams.ports import CandidateSearch, Chat, Clock, Embedder, RecordStore
 from engrams.settings import SizeLimits, WriteSettings
 
 
@@ -19,7 +19,7 @@ class WriteDeps:
     settings: WriteSettings
     limits: SizeLimits
     clock: Clock
-    search: Search | None = None
+    search: CandidateSearch | None = None
     embedder: Embedder | None = None
     chat: Chat | None = None
     ignore: tuple[str, ...] = ()

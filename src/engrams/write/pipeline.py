@@ -15,7 +15,7 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
-from engrams.write.candidate import Candidate, canonical_subject
+from engrams.write.candidate import CandidateStatement, canonical_subject
 from engrams.write.changeset import ChangeSet, derived_id
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.dependencies import WriteDeps as WriteDeps
@@ -45,11 +45,11 @@ from engrams.write.turnconversion import embed_records
 _MOST_KNOWN = 60
 _NOT_RECONCILED = storagepolicy.PolicyDecision("commit_at_session_end", "not reconciled")
 
-DecidedCandidate: TypeAlias = "tuple[Candidate, storagepolicy.PolicyDecision]"
+DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storagepolicy.PolicyDecision]"
 
 
 @dataclass(frozen=True, slots=True)
-class DigestResult:
+class ExtractionBatch:
     """Batch to commit and the decisions behind it.
     ``by_source``: derived memories by the record they came from. ``failed``: the lane of a model's extraction to retry."""
 
@@ -111,12 +111,12 @@ def extract_candidates(
     return ExtractionResult(tuple(by_record), tuple(decisions), cost, failed)
 
 
-def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor: str = "digest") -> DigestResult:
+def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor: str = "digest") -> ExtractionBatch:
     """Run dedup, reconcile and persist against current memory.
     May be repeated if memory changed meanwhile."""
     now = deps.clock()
     if not extraction.by_record:
-        return DigestResult(
+        return ExtractionBatch(
             WriteBatch(actor, "nothing to learn from", now), (), extraction.decisions, extraction.cost, failed=extraction.failed
         )
     decisions, cost = list(extraction.decisions), extraction.cost
@@ -136,7 +136,7 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
     batch = changes.to_batch(actor, "learned from what was said", vectors)
-    return DigestResult(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
+    return ExtractionBatch(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
@@ -171,13 +171,13 @@ def _gate_record(
 
 def _extract_by_record(
     records: list[Record], deps: WriteDeps, decisions: list[StageDecision]
-) -> tuple[dict[str, list[Candidate]], ModelCost, str]:
+) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
     """Extract candidates by record; also the cost and the failed lane."""
     mode = deps.settings.extract
     if mode == "off" or not records:
         return {}, ModelCost(), ""
     if deps.chat is not None and mode in ("llm", "auto"):
-        briefing = llm.ExtractionBriefing(find_known(records[0], deps), deps.gaps, context=find_context(records, deps))
+        briefing = llm.ExtractionContext(find_known(records[0], deps), deps.gaps, context=find_context(records, deps))
         try:
             if deps.settings.extraction_passes == 2 or deps.lane:
                 return llm.extract_in_lanes(records, briefing, deps.chat, deps.settings.batch_turns, decisions, deps.lane)
@@ -196,7 +196,7 @@ def _extract_by_record(
     return {record.id: _extract_by_rules(record, names) for record in records}, ModelCost(), ""
 
 
-def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
+def _extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateStatement]:
     named = record.speaker.strip()
     subject = canonical_subject(named, record.scope) if named else "user"
     speech = UtteranceContext(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
@@ -210,7 +210,7 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[Candidate]:
 
 
 def _apply_policy(
-    record: Record, candidates: Sequence[Candidate], deps: WriteDeps, decisions: list[StageDecision]
+    record: Record, candidates: Sequence[CandidateStatement], deps: WriteDeps, decisions: list[StageDecision]
 ) -> tuple[list[DecidedCandidate], ModelCost]:
     settings = deps.settings
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
@@ -232,7 +232,7 @@ def _apply_policy(
     return [(candidate, decision) for candidate, decision in pairs if decision.action != "drop"], cost
 
 
-def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
     """Reconcile a candidate by rules with what is known."""
     if deps.settings.reconcile == "off":
         return Reconciliation("add", candidate, reason="reconcile off")
@@ -248,7 +248,9 @@ def reconcile_candidate(candidate: Candidate, record: Record, deps: WriteDeps, c
     return changes.insert_past_value(outcome, record)
 
 
-def _known_statements(candidate: Candidate, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+def _known_statements(
+    candidate: CandidateStatement, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: ChangeSet
+) -> list[Record]:
     """Find open statements to compare with, new ones of this digest included."""
     if not candidate.is_elliptic:
         return _open_versions([*find_neighbours(candidate, record, deps), *nearest, *changes.created.values()], changes)
@@ -279,7 +281,9 @@ def _reconcile_by_model(
     numbers = {at: number for number, at in enumerate(sorted(asked), 1)}
     known = list({one.id: one for at in numbers for one in met[at]}.values())[:_MOST_KNOWN]
     found = (
-        llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient) if asked else llm.ModelVerdicts({})
+        llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient)
+        if asked
+        else llm.ReconcileDecisions({})
     )
     made: dict[int, str] = {}
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
@@ -307,7 +311,7 @@ def _reconcile_by_model(
     return by_source, found.cost
 
 
-def _find_met(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
     """Find the stored statements that a candidate may change or repeat.
     None: another subject, another slot, and no thing in common."""
     if deps.settings.contradiction_cosine:
@@ -320,13 +324,13 @@ def _find_met(candidate: Candidate, record: Record, deps: WriteDeps, changes: Ch
     return list({one.id: one for one in (*slot[:NEAR], *near)}.values())
 
 
-def _named_things(statement: Candidate | Record) -> set[str]:
+def _named_things(statement: CandidateStatement | Record) -> set[str]:
     """Return the terms of the object, and of a named subject."""
     subject = statement.subject if statement.subject != "user" else ""
     return {*object_terms(statement.object), *object_terms(subject)}
 
 
-def _reconcile_unasked(candidate: Candidate, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+def _reconcile_unasked(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
     """Reconcile a candidate that no model was asked about."""
     if not deps.settings.contradiction_cosine:
         return reconcile_candidate(candidate, record, deps, changes)
@@ -335,8 +339,8 @@ def _reconcile_unasked(candidate: Candidate, record: Record, deps: WriteDeps, ch
 
 
 def _drop_stored(
-    found: dict[str, list[Candidate]], owner: Scope, deps: WriteDeps, decisions: list[StageDecision]
-) -> dict[str, list[Candidate]]:
+    found: dict[str, list[CandidateStatement]], owner: Scope, deps: WriteDeps, decisions: list[StageDecision]
+) -> dict[str, list[CandidateStatement]]:
     every = [candidate for candidates in found.values() for candidate in candidates]
     ids = list(dict.fromkeys(map(derived_id, every)))
     done = {record.id for record in deps.records.get(owner, ids)} if ids else set()
@@ -363,7 +367,7 @@ def _supersede_notes(changes: ChangeSet, deps: WriteDeps) -> None:
             changes.supersede_note(note, sources[note.id])
 
 
-def _covers_text(text: str, candidate: Candidate) -> bool:
+def _covers_text(text: str, candidate: CandidateStatement) -> bool:
     """True if the candidate's quote is all the text says."""
     quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
     return not any(word not in quoted and word not in STOP for word in terms(text))

@@ -10,7 +10,7 @@ from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import Record
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.wordlist import word_set
 
 Verdict: TypeAlias = Literal["single", "multi"]
@@ -138,7 +138,7 @@ _MOST = 50
 _SHARE = 0.5
 
 
-def has_synonyms(candidate: Candidate, embedder: Embedder) -> bool:
+def has_synonyms(candidate: CandidateStatement, embedder: Embedder) -> bool:
     """True for a slot of one value whose name can be compared."""
     return (
         candidate.single
@@ -148,7 +148,7 @@ def has_synonyms(candidate: Candidate, embedder: Embedder) -> bool:
     )
 
 
-def find_synonyms(candidate: Candidate, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
+def find_synonyms(candidate: CandidateStatement, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
     """Find records whose slot name is a synonym of the candidate's.
 
     The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and the same owner of the slot; names that

@@ -12,7 +12,7 @@ from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.types import Record, Status, content_hash
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.predicateslots import SINGLE, canonical_predicate, closed_slots, is_single
 from engrams.write.wordlist import word_set
 
@@ -31,7 +31,7 @@ class Reconciliation:
     true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it."""
 
     verdict: Verdict
-    candidate: Candidate
+    candidate: CandidateStatement
     targets: tuple[Record, ...] = ()
     retract: bool = False
     until: datetime | None = None
@@ -39,7 +39,9 @@ class Reconciliation:
     reason: str = ""
 
 
-def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 0.85, synonyms: Sequence[Record] = ()) -> Reconciliation:
+def reconcile(
+    candidate: CandidateStatement, known: Sequence[Record], threshold: float = 0.85, synonyms: Sequence[Record] = ()
+) -> Reconciliation:
     """Reconcile one candidate with the active or held records near it.
 
     ``threshold``: Jaccard for near duplicates. ``synonyms``: records of a synonymous slot. Only what is asserted, first-hand and trusted
@@ -60,7 +62,7 @@ def reconcile(candidate: Candidate, known: Sequence[Record], threshold: float = 
             return _reconcile_statement(candidate, slot, open_, threshold)
 
 
-def _reconcile_statement(candidate: Candidate, slot: list[Record], known: list[Record], threshold: float) -> Reconciliation:
+def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], known: list[Record], threshold: float) -> Reconciliation:
     contrary = [
         record for record in slot if is_affirmative(record) != candidate.polarity and _is_same_thing(candidate.object, record.object)
     ]
@@ -84,7 +86,7 @@ def _reconcile_statement(candidate: Candidate, slot: list[Record], known: list[R
     return Reconciliation("add", candidate, reason="coexists" if values else "new")
 
 
-def _closes_other_slot(candidate: Candidate, record: Record) -> bool:
+def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
     """True if the candidate ends a statement of another slot."""
     if not candidate.polarity or is_ending(record) or not is_affirmative(record) or fold(candidate.subject) != fold(record.subject):
         return False
@@ -97,7 +99,7 @@ def _closes_other_slot(candidate: Candidate, record: Record) -> bool:
     return False
 
 
-def _reconcile_single(candidate: Candidate, values: list[Record], others: list[Record]) -> Reconciliation:
+def _reconcile_single(candidate: CandidateStatement, values: list[Record], others: list[Record]) -> Reconciliation:
     values = [record for record in values if _is_comparable(candidate, record) and not _is_announced(record, candidate)]
     if not values:
         return (
@@ -126,7 +128,7 @@ def _reconcile_single(candidate: Candidate, values: list[Record], others: list[R
     return Reconciliation("replace", candidate, (*values, *others), reason="one value at a time")
 
 
-def _reconcile_ending(candidate: Candidate, slot: list[Record]) -> Reconciliation:
+def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> Reconciliation:
     """End the named value, or every value if none is named."""
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     named = [record for record in values if _is_same_thing(candidate.object, record.object)] if object_terms(candidate.object) else values
@@ -135,7 +137,7 @@ def _reconcile_ending(candidate: Candidate, slot: list[Record]) -> Reconciliatio
     return _replace_targets(candidate, named, "no longer so")
 
 
-def _reconcile_correction(candidate: Candidate, slot: list[Record], known: list[Record]) -> Reconciliation:
+def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], known: list[Record]) -> Reconciliation:
     """Retract the value named wrong, or the slot's one value."""
     if not candidate.predicate:
         return _reconcile_elliptic(candidate, known)
@@ -153,7 +155,7 @@ def _reconcile_correction(candidate: Candidate, slot: list[Record], known: list[
     return Reconciliation("replace", candidate, tuple(wrong), retract=True, reason="corrected")
 
 
-def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconciliation:
+def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> Reconciliation:
     """Apply "No, it's Berlin" to the statement it corrects."""
     latest = sorted((record for record in known if not is_ending(record)), key=lambda record: (record.recorded_at, record.id), reverse=True)
     if candidate.wrong_value:
@@ -180,13 +182,13 @@ def _reconcile_elliptic(candidate: Candidate, known: list[Record]) -> Reconcilia
     return find_conflict(whole, [wrong]) or Reconciliation("replace", whole, (wrong,), retract=True, reason="corrected")
 
 
-def _is_announced(record: Record, candidate: Candidate) -> bool:
+def _is_announced(record: Record, candidate: CandidateStatement) -> bool:
     """True if a record holds only after the candidate was said."""
     begins, said = record.valid_from, candidate.said_at
     return begins is not None and said is not None and begins > max(said, record.recorded_at)
 
 
-def _is_comparable(candidate: Candidate, record: Record) -> bool:
+def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:
     name = canonical_predicate(candidate.predicate)
     known = name != "is" and (name in SINGLE or name.startswith("favorite_"))
     return known or _value_type(candidate.object) == _value_type(record.object)
@@ -211,7 +213,7 @@ def _value_type(thing: str) -> str:
     return "name" if thing[:1].isupper() else "words"
 
 
-def _replace_targets(candidate: Candidate, targets: list[Record], reason: str) -> Reconciliation:
+def _replace_targets(candidate: CandidateStatement, targets: list[Record], reason: str) -> Reconciliation:
     if (held := find_conflict(candidate, targets)) is not None:
         return held
     latest = max(targets, key=_holds_until)
@@ -221,7 +223,7 @@ def _replace_targets(candidate: Candidate, targets: list[Record], reason: str) -
     return Reconciliation("replace", candidate, tuple(targets), reason=reason)
 
 
-def find_conflict(candidate: Candidate, targets: list[Record]) -> Reconciliation | None:
+def find_conflict(candidate: CandidateStatement, targets: list[Record]) -> Reconciliation | None:
     """Return a conflict for hearsay or a less trusted channel, else None."""
     first_hand = [record for record in targets if not record.meta.get("hearsay")]
     if candidate.hearsay and first_hand:
@@ -231,7 +233,7 @@ def find_conflict(candidate: Candidate, targets: list[Record]) -> Reconciliation
     return None
 
 
-def _find_moment(candidate: Candidate, latest: Record) -> datetime | None:
+def _find_moment(candidate: CandidateStatement, latest: Record) -> datetime | None:
     """Return when a statement holds, for comparison with the latest known one.
 
     A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling."""
@@ -257,7 +259,7 @@ def _is_same_thing(one: str, other: str) -> bool:
     )
 
 
-def _adds_name(candidate: Candidate, record: Record) -> bool:
+def _adds_name(candidate: CandidateStatement, record: Record) -> bool:
     """True for ``a dog named Max`` after ``a dog``."""
     new, old = object_terms(candidate.object), object_terms(record.object)
     if not old or new[: len(old)] != old or len(new) <= len(old):
@@ -284,7 +286,7 @@ _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
 _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
 
 
-def find_exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
+def find_exact(candidate: CandidateStatement, known: Iterable[Record]) -> Record | None:
     """Find the record with equal text, or equal statement and polarity."""
     wanted = content_hash(candidate.text)
     thing = object_terms(candidate.object)
@@ -302,7 +304,7 @@ def find_exact(candidate: Candidate, known: Iterable[Record]) -> Record | None:
     return None
 
 
-def find_near_duplicate(candidate: Candidate, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
+def find_near_duplicate(candidate: CandidateStatement, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
     """Find the closest record of the slot by word overlap.
     The Jaccard overlap is at least ``threshold`` (0..1), and no number, name, date or negation differs."""
     best: Record | None = None
@@ -343,7 +345,7 @@ def has_distinct_detail(one: str, other: str) -> bool:
     return bool(names & changed)
 
 
-def is_same_slot(candidate: Candidate, record: Record) -> bool:
+def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
     """True for equal subject and canonical predicate."""
     return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(
         record.predicate

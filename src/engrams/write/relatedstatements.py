@@ -11,7 +11,7 @@ from engrams.errors import ModelError
 from engrams.ports import CandidateQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.dependencies import WriteDeps
 from engrams.write.predicateslots import canonical_predicate, closed_slots, is_single
@@ -27,7 +27,7 @@ _ASKS = re.compile(r"[?？؟]")
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
-def find_neighbours(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+def find_neighbours(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find stored statements of the slots that a candidate fills or closes."""
     known = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
@@ -46,7 +46,7 @@ def find_latest(record: Record, deps: WriteDeps) -> list[Record]:
     return [one for one in deps.records.find(query).records if one.scope == record.scope]
 
 
-def find_past(candidate: Candidate, record: Record, deps: WriteDeps) -> Sequence[Record]:
+def find_past(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> Sequence[Record]:
     """Find the superseded values of the candidate's slot."""
     predicates = (canonical_predicate(candidate.predicate),)
     slot = RecordQuery(
@@ -55,14 +55,14 @@ def find_past(candidate: Candidate, record: Record, deps: WriteDeps) -> Sequence
     return deps.records.find(slot).records
 
 
-def find_statements(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+def find_statements(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements whose slots may be synonyms of the candidate's."""
     query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, limit=NEAR * 10)
     query = replace(query, predicates=("is",)) if candidate.predicate == "is" else replace(query, subject=candidate.subject)
     return _within_scope(deps.records.find(query).records, record)
 
 
-def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the statements nearest in words."""
     if deps.search is None or candidate.is_elliptic:
         return []
@@ -75,7 +75,7 @@ def find_nearest(candidate: Candidate, record: Record, deps: WriteDeps) -> list[
     return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record)
 
 
-def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps) -> list[Record]:
+def find_rivals(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the stored statements that a candidate may contradict (003).
     Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
@@ -94,7 +94,7 @@ def find_rivals(candidate: Candidate, record: Record, deps: WriteDeps) -> list[R
     return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record), key=lambda one: (-near[one.id], one.id))
 
 
-def find_inner_rivals(candidates: Sequence[Candidate], deps: WriteDeps) -> set[int]:
+def find_inner_rivals(candidates: Sequence[CandidateStatement], deps: WriteDeps) -> set[int]:
     """Find the places of candidates that may contradict each other (003)."""
     if deps.embedder is None or not deps.embedder.card.dimension or len(candidates) < 2:
         return set()

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from engrams.text.normalize import fold
 from engrams.types import Kind
 from engrams.write import secrets
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.contentfilter import is_control
 
 Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
@@ -57,7 +57,7 @@ class PolicyDecision:
     awaits_review: bool = False
 
 
-def decide(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> PolicyDecision:
+def decide(candidate: CandidateStatement, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> PolicyDecision:
     """Decide on one candidate under the policy ``mode``.
 
     ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored. With ``llm`` and no model's
@@ -76,7 +76,7 @@ def decide(candidate: Candidate, *, mode: Literal["off", "rules", "llm"], explic
             return PolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
 
 
-def check_guards(candidate: Candidate) -> PolicyDecision | None:
+def check_guards(candidate: CandidateStatement) -> PolicyDecision | None:
     """Return the drop decision of a hard guard, or None."""
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
     if candidate.predicate.lower() in _PROVENANCE:
@@ -92,7 +92,7 @@ def check_guards(candidate: Candidate) -> PolicyDecision | None:
     return None
 
 
-def clamp_decision(candidate: Candidate, ruling: PolicyDecision) -> PolicyDecision:
+def clamp_decision(candidate: CandidateStatement, ruling: PolicyDecision) -> PolicyDecision:
     """Limit a model's decision to what the guards allow.
     Losses and triggers are never stored at once, a low view of oneself only if repeated."""
     guarded = check_guards(candidate)
@@ -118,7 +118,7 @@ def has_support(support: int, *, repetition: bool = False, transcript: int = 0, 
     return transcript >= 1 and (arc >= 2 or earlier >= 1)
 
 
-def _decide_by_rules(candidate: Candidate, *, explicit: bool) -> PolicyDecision:
+def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> PolicyDecision:
     text = fold(candidate.text)
     if _SELF_BELIEF.search(text) and not explicit:
         return PolicyDecision("require_repetition", "a low view of oneself")
@@ -133,7 +133,7 @@ def _decide_by_rules(candidate: Candidate, *, explicit: bool) -> PolicyDecision:
     return PolicyDecision("commit_now", "stated plainly")
 
 
-def _is_passing(candidate: Candidate, text: str) -> bool:
+def _is_passing(candidate: CandidateStatement, text: str) -> bool:
     """True for a state or wish of this turn: ``I'm vegan today``."""
     if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
         return False

@@ -24,7 +24,7 @@ _LABEL = 200
 
 
 @dataclass(frozen=True, slots=True)
-class IngestedTurn:
+class TurnConversion:
     """Record of one turn, or None if refused; ``decisions`` say why."""
 
     record: Record | None
@@ -33,7 +33,7 @@ class IngestedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class JournalResult:
+class JournaledTurns:
     """Records to store and a receipt for each turn, in order."""
 
     puts: tuple[NewRecord, ...]
@@ -44,7 +44,7 @@ class JournalResult:
         return tuple(put.record for put in self.puts)
 
 
-def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournalResult:
+def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournaledTurns:
     """Convert turns to records, redacted, with receipts.
 
     No model is asked, except an inline embedder. A refused turn has a receipt and no record. InputError: a turn is empty, too large or
@@ -60,7 +60,7 @@ def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind:
             continue
         searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
         receipts.append(Receipt(record.id, scope, entry.outcome, record.recorded_at, searchable, decisions=(*entry.decisions, *notes)))
-    return JournalResult(tuple(NewRecord(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
+    return JournaledTurns(tuple(NewRecord(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
 
 
 def embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[StageDecision, ...]]:
@@ -86,7 +86,7 @@ def ingest_turn(
     kind: Kind = Kind.TURN,
     channel: str = "",
     ignore: Sequence[str] = (),
-) -> IngestedTurn:
+) -> TurnConversion:
     """Build the record of ``turn``: ``stored``, ``redacted`` or ``refused``.
 
     Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata first. ``channel`` sets the trust
@@ -95,7 +95,7 @@ def ingest_turn(
     files = _source_files(turn.meta)
     for file in files:
         if rule := match_ignore_rule(file, ignore):
-            return IngestedTurn(None, "refused", (StageDecision("ignored", "refused", f"{file}: {rule}"),))
+            return TurnConversion(None, "refused", (StageDecision("ignored", "refused", f"{file}: {rule}"),))
     if kind not in LAYER_OF:
         raise InputError(f"There is no kind {kind!r}.", hint=f"The kinds are: {', '.join(LAYER_OF)}.")
     source = channel or _CHANNEL_OF.get(turn.role, "user")
@@ -106,7 +106,7 @@ def ingest_turn(
     meta = _validate_meta(turn.meta, limits)
     kept, decisions = _redact_parts({"text": text, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
     if any(decision.verdict == "refused" for decision in decisions):
-        return IngestedTurn(None, "refused", decisions)
+        return TurnConversion(None, "refused", decisions)
     said = clock.utc(turn.at or now)
     record = Record(
         id=clock.new_id(said),
@@ -124,7 +124,7 @@ def ingest_turn(
         trust=TRUST[source],
         meta=_redact_json(meta, settings) if decisions else meta,
     )
-    return IngestedTurn(record, "redacted" if decisions else "stored", decisions)
+    return TurnConversion(record, "redacted" if decisions else "stored", decisions)
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:

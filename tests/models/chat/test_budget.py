@@ -9,7 +9,7 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.usagemeter import CallUsage, InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget, PurposeModelUsage, UsageMeter, estimate_tokens
 from engrams.testing import ScriptedReply, SettableClock
 
 NOON = "2026-11-21T12:00:00"
@@ -25,8 +25,8 @@ def test_a_meter_counts_every_thread() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    assert meter.snapshot() == {"purpose 0": CallUsage(8000, 0, 0, 24_000), "purpose 1": CallUsage(8000, 0, 0, 24_000)}
-    assert meter.total() == CallUsage(16_000, 0, 0, 48_000)
+    assert meter.snapshot() == {"purpose 0": PurposeModelUsage(8000, 0, 0, 24_000), "purpose 1": PurposeModelUsage(8000, 0, 0, 24_000)}
+    assert meter.total() == PurposeModelUsage(16_000, 0, 0, 48_000)
 
 
 def test_calls_and_tokens_are_counted_by_purpose(connect, ask, server) -> None:
@@ -36,7 +36,7 @@ def test_calls_and_tokens_are_counted_by_purpose(connect, ask, server) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: model.ask(ask(f"q{number}")), range(40)))
     assert {(answer.calls, answer.tokens) for answer in answers} == {(1, 13)}
-    assert model.meter.snapshot() == {"test": CallUsage(calls=40, tokens=40 * 13)}
+    assert model.meter.snapshot() == {"test": PurposeModelUsage(calls=40, tokens=40 * 13)}
     assert spent_today(model.budget) == (40, 40 * 13)
 
 
@@ -114,7 +114,7 @@ def test_a_clock_that_goes_back_gives_no_new_budget(connect, ask, server) -> Non
 
 def test_a_shared_ledger_holds_for_all(connect, ask, server) -> None:
     """Two models on one ledger, such as two processes on one store, share one budget, also after a restart."""
-    ledger = InMemorySpend()
+    ledger = InMemoryUsageLedger()
     one, other = (connect(server, daily_calls=3, ledger=ledger) for _ in range(2))
     one.ask(ask())
     other.ask(ask())
@@ -161,7 +161,7 @@ def test_reservations_hold_under_threads() -> None:
 
 def test_a_tally_keeps_few_days() -> None:
     """A ledger in memory does not grow with the days."""
-    tally = InMemorySpend()
+    tally = InMemoryUsageLedger()
     for day in range(10, 28):
         tally.spend(f"2026-11-{day}", 1, 1)
     assert tally.spend("2026-11-27", 0, 0) == (1, 1)

@@ -13,7 +13,7 @@ import pytest
 
 from engrams.errors import ExtraError, ModelError
 from engrams.models.rerank.crossencoder import CrossEncoder
-from engrams.ports import RankRequest
+from engrams.ports import RerankRequest
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_relevance_is_the_sigmoid_of_the_logit(folder: Path) -> None:
     """Each score is sigmoid(logit) of its own pair; the query's words, padding and special tokens add nothing."""
     texts = ("Lives in Lisbon", "a cat", "nothing known", "Lisbon Lisbon Lisbon cat", "")
-    scores = CrossEncoder(str(folder)).rank(RankRequest("query query", texts, 60))
+    scores = CrossEncoder(str(folder)).rank(RerankRequest("query query", texts, 60))
     assert scores == pytest.approx([sigmoid(3), sigmoid(-3), 0.5, sigmoid(3), 0.5])
 
 
@@ -49,8 +49,8 @@ def test_scores_are_absolute(folder: Path) -> None:
     """A text's score is the same alone, among others and in any batch, so that one threshold means one thing."""
     model = CrossEncoder(str(folder), batch=3)
     texts = ("Lisbon", "cat", "lives", "cat cat cat", "Lisbon lives", "word", "lives " * 50)
-    together = model.rank(RankRequest("query", texts, 60))
-    alone = [model.rank(RankRequest("query", (text,), 60))[0] for text in texts]
+    together = model.rank(RerankRequest("query", texts, 60))
+    alone = [model.rank(RerankRequest("query", (text,), 60))[0] for text in texts]
     assert together == pytest.approx(alone)
     assert [text for text, score in zip(texts, together, strict=True) if score is not None and score < 0.35] == ["cat", "cat cat cat"]
 
@@ -58,14 +58,14 @@ def test_scores_are_absolute(folder: Path) -> None:
 def test_two_classes_are_a_softmax(tmp_path: Path) -> None:
     """A model with a class for no and one for yes gives the probability of yes."""
     model = CrossEncoder(str(graph.write(tmp_path, WEIGHTS, head="two")))
-    assert model.rank(RankRequest("q", ("lives", "cat"), 60)) == pytest.approx([sigmoid(2), sigmoid(-6)])
+    assert model.rank(RerankRequest("q", ("lives", "cat"), 60)) == pytest.approx([sigmoid(2), sigmoid(-6)])
 
 
 @pytest.mark.parametrize("head", ["many", "nan"])
 def test_a_model_of_another_kind_is_named(tmp_path: Path, head: str) -> None:
     """An embedding model, or one that gives no numbers, is a permanent ModelError and no score."""
     with pytest.raises(ModelError) as caught:
-        CrossEncoder(str(graph.write(tmp_path, WEIGHTS, head=head))).rank(RankRequest("q", ("lives in lisbon",), 60))
+        CrossEncoder(str(graph.write(tmp_path, WEIGHTS, head=head))).rank(RerankRequest("q", ("lives in lisbon",), 60))
     assert not caught.value.retryable
     assert caught.value.hint
 
@@ -74,17 +74,17 @@ def test_what_the_time_did_not_reach_has_no_score(folder: Path) -> None:
     """Batches are scored in order until the time is up; the rest is None, and nothing is scored twice."""
     ticks = itertools.count()
     model = CrossEncoder(str(folder), batch=2, timer=lambda: float(next(ticks)))
-    scores = model.rank(RankRequest("q", ("lives",) * 7, 4.5))
+    scores = model.rank(RerankRequest("q", ("lives",) * 7, 4.5))
     assert scores == (*[pytest.approx(sigmoid(1))] * 4, None, None, None)
-    assert model.rank(RankRequest("q", ("lives",), 0)) == (None,)
-    assert model.rank(RankRequest("q", (), 9)) == ()
+    assert model.rank(RerankRequest("q", ("lives",), 0)) == (None,)
+    assert model.rank(RerankRequest("q", (), 9)) == ()
 
 
 def test_odd_text_is_scored(folder: Path) -> None:
     """NULs, lone surrogates, other scripts and huge texts are text like any other; only the first 600 characters count."""
     model = CrossEncoder(str(folder))
     texts = ("\0", "\ud800 lives", "东", "🙂", "עברית", "x" * 600 + " cat", "lives " * 100_000)
-    scores = model.rank(RankRequest("\ud800\0" * 9000, texts, 60))
+    scores = model.rank(RerankRequest("\ud800\0" * 9000, texts, 60))
     assert scores[:6] == pytest.approx([0.5, sigmoid(1), sigmoid(1.5), sigmoid(0.5), 0.5, 0.5])
     assert scores[6] == pytest.approx(1.0)
 
@@ -94,7 +94,7 @@ def test_threads_share_a_model(folder: Path) -> None:
     model = CrossEncoder(str(folder))
     texts = tuple(WEIGHTS)
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda _: model.rank(RankRequest("q", texts, 60)), range(24)))
+        results = list(pool.map(lambda _: model.rank(RerankRequest("q", texts, 60)), range(24)))
     assert all(result == pytest.approx([sigmoid(weight) for weight in WEIGHTS.values()]) for result in results)
 
 

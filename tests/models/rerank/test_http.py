@@ -11,7 +11,7 @@ import pytest
 from engrams.errors import ModelError, SettingsError
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.rerank.http import HttpReranker
-from engrams.ports import RankRequest
+from engrams.ports import RerankRequest
 from engrams.testing import ScriptedModel, SettableClock
 
 CLOCK = SettableClock()
@@ -30,7 +30,7 @@ def reranker(server: ScriptedModel, **options: str) -> HttpReranker:
 
 def test_scores_come_back_in_the_order_of_the_texts(server: ScriptedModel) -> None:
     """The server sorts by relevance; the answer is by text, absolute, and only the tail of the query was sent."""
-    scores = reranker(server, key="k").rank(RankRequest("x" * 5000 + " where does Alice live", (*TEXTS, "y" * 900), 5))
+    scores = reranker(server, key="k").rank(RerankRequest("x" * 5000 + " where does Alice live", (*TEXTS, "y" * 900), 5))
     assert len(scores) == 5
     assert all(score is not None and 0 <= score <= 1 for score in scores)
     assert scores[2] > scores[1] > scores[0]
@@ -46,19 +46,19 @@ def test_logits_are_made_absolute(server: ScriptedModel) -> None:
     """A server that gives logits is noticed by a score outside 0..1 and stays noticed."""
     server.score = lambda query, text: 2.0 if "Lisbon" in text else 0.5
     model = reranker(server)
-    assert model.rank(RankRequest("q", ("cat",), 5)) == (0.5,)
-    assert model.rank(RankRequest("q", ("cat", "Lisbon"), 5)) == pytest.approx((1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(-2))))
-    assert model.rank(RankRequest("q", ("cat",), 5)) == pytest.approx((1 / (1 + math.exp(-0.5)),))
+    assert model.rank(RerankRequest("q", ("cat",), 5)) == (0.5,)
+    assert model.rank(RerankRequest("q", ("cat", "Lisbon"), 5)) == pytest.approx((1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(-2))))
+    assert model.rank(RerankRequest("q", ("cat",), 5)) == pytest.approx((1 / (1 + math.exp(-0.5)),))
 
 
 def test_a_late_answer_is_no_opinion(server: ScriptedModel) -> None:
     """When the time is too short every score is None; that is no error."""
     server.fail("hang").fail("slow", seconds=0.05)
     model = reranker(server)
-    assert model.rank(RankRequest("q", TEXTS, 0.1)) == (None,) * 4
-    assert model.rank(RankRequest("q", TEXTS, 0.1)) == (None,) * 4
-    assert model.rank(RankRequest("q", TEXTS, 0)) == (None,) * 4
-    assert model.rank(RankRequest("q", (), 1)) == ()
+    assert model.rank(RerankRequest("q", TEXTS, 0.1)) == (None,) * 4
+    assert model.rank(RerankRequest("q", TEXTS, 0.1)) == (None,) * 4
+    assert model.rank(RerankRequest("q", TEXTS, 0)) == (None,) * 4
+    assert model.rank(RerankRequest("q", (), 1)) == ()
     assert len(server.requests) == 2
 
 
@@ -83,12 +83,12 @@ def test_a_failing_server(server: ScriptedModel, fault: str, outcome: object) ->
     model = reranker(server)
     if outcome == "error":
         with pytest.raises(ModelError) as caught:
-            model.rank(RankRequest("q", TEXTS, 5))
+            model.rank(RerankRequest("q", TEXTS, 5))
         assert caught.value.retryable is (fault != "http_401")
     else:
-        scores = model.rank(RankRequest("where does Alice live", TEXTS, 5))
+        scores = model.rank(RerankRequest("where does Alice live", TEXTS, 5))
         assert scores == outcome or sum(score is None for score in scores) == 1
-    assert None not in model.rank(RankRequest("q", TEXTS, 5))
+    assert None not in model.rank(RerankRequest("q", TEXTS, 5))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
     assert choose_reranker(RerankerChoice("listwise"), CLOCK).name == "listwise:none"
     assert choose_reranker(RerankerChoice("crossencoder", model=str(tmp_path / "tiny")), CLOCK).name == "crossencoder:tiny"
     for url in (server.url, f"{server.url}/rerank", f"{server.url}/v1/"):
-        assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(RankRequest("q", TEXTS, 5))
+        assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(RerankRequest("q", TEXTS, 5))
     assert server.requests[1].path == "/rerank"
     for choice in (RerankerChoice("http"), RerankerChoice("crossencoder"), RerankerChoice("http", url="nonsense")):
         with pytest.raises(SettingsError) as caught:

@@ -19,7 +19,7 @@ from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect, sse_event
 from engrams.surfaces.proxy.identity import ChatCaller
 from engrams.surfaces.proxy.memorydeadlines import MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
-from engrams.surfaces.proxy.relay import StreamObserver
+from engrams.surfaces.proxy.relay import StreamedAnswerRecorder
 from engrams.surfaces.proxy.request import ProxyRequest
 from engrams.types import Kind, Record, Scope, Status
 
@@ -95,11 +95,11 @@ ANSWER = [
 ]
 
 
-def observer(limit: int, dialect: ChatDialect = CHAT) -> StreamObserver:
+def observer(limit: int, dialect: ChatDialect = CHAT) -> StreamedAnswerRecorder:
     """An observer of a stream that nobody asked for: it reads, and has nothing to store."""
     memory: Any = None
     caller = ChatCaller(Scope(("user", "ann")), "s", 0)
-    return StreamObserver(memory, ProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit)
+    return StreamedAnswerRecorder(memory, ProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit)
 
 
 def eventually(what: Callable[[], bool]) -> None:

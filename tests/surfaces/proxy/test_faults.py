@@ -19,7 +19,7 @@ from tests.surfaces.proxy.raw import Raw, opening, piece, raw_upstream, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory, MemoryDeadlines
+from engrams.surfaces.proxy.memorydeadlines import MemoryDeadlines, TimeLimitedEngine
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.surfaces.proxy.request import parse_request
 from engrams.testing import HashEmbedder, temp_engine
@@ -98,7 +98,7 @@ async def test_lookups_do_not_pile_up() -> None:
     """While lookups hang, a request beyond the queue's length is not even tried: it goes on at once."""
     embedder = Gated()
     with temp_engine(embedder=embedder) as engine:
-        recall = DeadlineMemory(engine, MemoryDeadlines(lookup=0.01))
+        recall = TimeLimitedEngine(engine, MemoryDeadlines(lookup=0.01))
         asked = parse_request({}, b'{"messages": [{"role": "user", "content": "What is my dog called?"}]}', engine.settings)
         notes = [memory.note for memory in await asyncio.gather(*(recall.find_memory(asked) for _ in range(80)))]
         embedder.gate.set()

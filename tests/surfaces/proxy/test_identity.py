@@ -11,14 +11,14 @@ from starlette.datastructures import Headers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.identity import identify, opening_id, turn_id
-from engrams.surfaces.proxy.jsonsplice import ChatEnvelope, parse_envelope
+from engrams.surfaces.proxy.jsonsplice import ParsedChatRequest, parse_envelope
 from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 
 SETTINGS = Settings(user="local")
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-def envelope(**fields: Any) -> ChatEnvelope:
+def envelope(**fields: Any) -> ParsedChatRequest:
     found = parse_envelope(json.dumps({"messages": HELLO, **fields}).encode())
     assert found is not None
     return found

@@ -13,7 +13,7 @@ _SHARE = 0.95
 _TIMED_OUT = 0.95
 
 
-class ModelPace:
+class ModelLatencyTracker:
     """Seconds of a model's last answers, kept in a ledger.
 
     An answer that did not come in time counts with the time it had, so that a model which is slower than the setting gets more."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engrams.errors import BudgetError, ModelError, SettingsError
-from engrams.models.chat.openai import ServerDialect, build_request, parse_refusal, parse_reply
-from engrams.models.chat.protocol import ServerCall, ServerProbe, ServerReply, ServerResult, to_messages
+from engrams.models.chat.openai import ServerParameterSupport, build_request, parse_refusal, parse_reply
+from engrams.models.chat.protocol import ChatServerProbe, ChatServerReply, ChatServerRequest, ServerResult, to_messages
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
@@ -32,7 +32,7 @@ class CallableChat:
     def name(self) -> str:
         return str(getattr(self._function, "__name__", type(self._function).__name__))
 
-    def send(self, call: ServerCall) -> ServerResult:
+    def send(self, call: ChatServerRequest) -> ServerResult:
         messages = to_messages(call)
         text, problem = run_with_deadline(lambda: self._function(messages), call.seconds, self.name)
         if isinstance(problem, ModelError | BudgetError):
@@ -40,16 +40,16 @@ class CallableChat:
         if problem is not None:
             raise ModelError(f"The function {self.name} failed ({type(problem).__name__}).")
         if isinstance(text, str):
-            return ServerReply(text, model=self.name)
+            return ChatServerReply(text, model=self.name)
         if inspect.iscoroutine(text):
             text.close()
         raise ModelError(
             f"The function {self.name} returned {type(text).__name__} instead of text.", hint="It must return the answer.", retryable=False
         )
 
-    def probe(self, seconds: float) -> ServerProbe:  # noqa: ARG002 - a function streams nothing and tells nothing
+    def probe(self, seconds: float) -> ChatServerProbe:  # noqa: ARG002 - a function streams nothing and tells nothing
         """Tell nothing: a function has no parts to measure."""
-        return ServerProbe()
+        return ChatServerProbe()
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -62,27 +62,27 @@ class OpenAIClientChat:
         self._create = client.chat.completions.create
         self._model = model
         self._clock = clock
-        self._dialect = ServerDialect()
+        self._dialect = ServerParameterSupport()
 
     @property
     def name(self) -> str:
         return self._model
 
-    def send(self, call: ServerCall) -> ServerResult:
+    def send(self, call: ChatServerRequest) -> ServerResult:
         body = build_request(call, self._model, self._dialect)
         answer, problem = run_with_deadline(lambda: self._create(**body, timeout=call.seconds), call.seconds, self.name)
         if problem is not None:
             return self._handle_error(call, problem)
         return parse_reply(self.name, _to_json(answer), self._clock)
 
-    def probe(self, seconds: float) -> ServerProbe:  # noqa: ARG002 - the client's own server is not known
+    def probe(self, seconds: float) -> ChatServerProbe:  # noqa: ARG002 - the client's own server is not known
         """Tell nothing: the client belongs to the user."""
-        return ServerProbe()
+        return ChatServerProbe()
 
     def close(self) -> None:
         """Do nothing: the client belongs to the user."""
 
-    def _handle_error(self, call: ServerCall, problem: Exception) -> ServerResult:
+    def _handle_error(self, call: ChatServerRequest, problem: Exception) -> ServerResult:
         status = getattr(problem, "status_code", None)
         if not isinstance(status, int):
             raise ModelError(f"The client for {self.name} failed ({type(problem).__name__}).")

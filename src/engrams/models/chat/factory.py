@@ -26,9 +26,9 @@ def choose_chat(
         return None
     if not settings.model and (settings.provider == "ollama" or not settings.url):
         raise SettingsError("`chat.model` is not set.", hint="Name the model that the server should use.")
-    from engrams.models.httpclient import HttpWaits
+    from engrams.models.httpclient import HttpTimeouts
 
-    waits = HttpWaits(settings.connect_seconds, settings.silence_seconds)
+    waits = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
     if settings.provider == "ollama":
         from engrams.models.chat.ollama import OllamaChat
 
@@ -61,15 +61,15 @@ def _make_model(
 ) -> ServedChat:
     """Wrap a server; ``mode`` None: found out by asking."""
     # Most processes ask no model, and need none of this.
-    from engrams.models.chat.adaptivetimeout import ModelPace
-    from engrams.models.chat.retryingchat import AskLimits, ServedChat
+    from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
+    from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
     from engrams.models.chat.structuredoutput import JsonModeLadder
-    from engrams.models.chat.usagemeter import InMemorySpend, ModelBudget
+    from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget
     from engrams.models.retry import RetryPolicy
 
     modes = JsonModeLadder() if mode is None else JsonModeLadder(mode)
-    kept = ledger or InMemorySpend()
+    kept = ledger or InMemoryUsageLedger()
     budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
-    pace = ModelPace(kept, server.name, settings.timeout_seconds)
-    limits = AskLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
+    pace = ModelLatencyTracker(kept, server.name, settings.timeout_seconds)
+    limits = ChatAnswerLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
     return ServedChat(server, budget, limits=limits, modes=modes, meter=meter, pace=pace)

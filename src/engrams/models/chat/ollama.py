@@ -9,18 +9,18 @@ from typing import Any
 from engrams.errors import ModelError
 from engrams.models.chat.protocol import (
     PROBE,
+    ChatServerProbe,
+    ChatServerRefusal,
+    ChatServerReply,
+    ChatServerRequest,
     JsonMode,
-    ServerCall,
-    ServerProbe,
-    ServerRefusal,
-    ServerReply,
     ServerResult,
     find_context,
     mentions,
     to_messages,
 )
 from engrams.models.chat.usagemeter import estimate_tokens
-from engrams.models.httpclient import HttpClient, HttpWaits, parse_address
+from engrams.models.httpclient import HttpClient, HttpTimeouts, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
@@ -33,7 +33,7 @@ _LARGEST_WINDOW = 131_072
 class OllamaChat:
     """One model on one Ollama server."""
 
-    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpWaits | None = None) -> None:
+    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpTimeouts | None = None) -> None:
         """Connect to the root of a server; calls nothing.
 
         SettingsError: ``url`` is no http(s) address."""
@@ -47,30 +47,30 @@ class OllamaChat:
     def name(self) -> str:
         return self._model
 
-    def send(self, call: ServerCall) -> ServerResult:
+    def send(self, call: ChatServerRequest) -> ServerResult:
         response = self._client.post("/api/chat", self._request(call), call.seconds)
         if response.status == 200:
             return _parse_reply(self._model, response.json())
         if response.status in (400, 501):
             if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(response.body, "format", "schema", "grammar"):
-                return ServerRefusal(JsonMode.SCHEMA)
+                return ChatServerRefusal(JsonMode.SCHEMA)
             if call.schema is not None and call.mode is JsonMode.TOOL and mentions(response.body, "tool"):
-                return ServerRefusal(JsonMode.TOOL)
+                return ChatServerRefusal(JsonMode.TOOL)
             if self._thinks and mentions(response.body, "think"):
                 self._thinks = False
-                return ServerRefusal(None)
+                return ChatServerRefusal(None)
         raise status_error(self._model, response.status, response.headers, response.json(), self._clock)
 
-    def probe(self, seconds: float) -> ServerProbe:
+    def probe(self, seconds: float) -> ChatServerProbe:
         response = self._client.post("/api/chat", self._request(PROBE) | {"stream": True}, seconds)
         told = self._client.post("/api/show", {"model": self._model}, seconds).json()
         facts = told.get("model_info") if isinstance(told, Mapping) else None
-        return ServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(facts))
+        return ChatServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(facts))
 
     def close(self) -> None:
         self._client.close()
 
-    def _request(self, call: ServerCall) -> dict[str, Any]:
+    def _request(self, call: ChatServerRequest) -> dict[str, Any]:
         options: dict[str, Any] = {"num_predict": call.max_tokens}
         if call.temperature is not None:
             options["temperature"] = call.temperature
@@ -94,7 +94,7 @@ class OllamaChat:
         return body
 
 
-def _parse_reply(name: str, body: Json) -> ServerReply:
+def _parse_reply(name: str, body: Json) -> ChatServerReply:
     message = body.get("message") if isinstance(body, Mapping) else None
     if not isinstance(message, Mapping):
         raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an Ollama server?")
@@ -103,7 +103,7 @@ def _parse_reply(name: str, body: Json) -> ServerReply:
     function = call.get("function") if isinstance(call, Mapping) else None
     arguments = function.get("arguments") if isinstance(function, Mapping) else None
     counts = [body.get(part) for part in ("prompt_eval_count", "eval_count")]
-    return ServerReply(
+    return ChatServerReply(
         text=json.dumps(arguments) if isinstance(arguments, Mapping) else str(message.get("content") or ""),
         tokens=sum(count for count in counts if isinstance(count, int)),
         model=str(body.get("model") or name),

@@ -10,18 +10,18 @@ from typing import Any
 from engrams.errors import ModelError
 from engrams.models.chat.protocol import (
     PROBE,
+    ChatServerProbe,
+    ChatServerRefusal,
+    ChatServerReply,
+    ChatServerRequest,
     JsonMode,
-    ServerCall,
-    ServerProbe,
-    ServerRefusal,
-    ServerReply,
     ServerResult,
     find_context,
     mentions,
     to_messages,
 )
 from engrams.models.chat.schemacheck import is_strict
-from engrams.models.httpclient import HttpClient, HttpWaits, parse_address
+from engrams.models.httpclient import HttpClient, HttpTimeouts, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
@@ -33,7 +33,7 @@ TOOL = "answer"
 
 
 @dataclass(slots=True)
-class ServerDialect:
+class ServerParameterSupport:
     """Parameters that a server takes; learned from its refusals, never unlearned."""
 
     limit: str = "max_tokens"
@@ -53,7 +53,7 @@ class ServerDialect:
 class OpenAIChat:
     """One model on one server."""
 
-    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpWaits | None = None) -> None:
+    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpTimeouts | None = None) -> None:
         """Connect to a server; calls nothing.
 
         ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError: it is no
@@ -64,14 +64,14 @@ class OpenAIChat:
         self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits)
         self._model = model
         self._clock = clock
-        self._dialect = ServerDialect()
+        self._dialect = ServerParameterSupport()
         self._found: str | None = None
 
     @property
     def name(self) -> str:
         return self._model or self._client.host
 
-    def send(self, call: ServerCall) -> ServerResult:
+    def send(self, call: ChatServerRequest) -> ServerResult:
         model = self._model or self._find_model(call.seconds)
         response = self._client.post("/chat/completions", build_request(call, model, self._dialect), call.seconds)
         if response.status == 200:
@@ -82,13 +82,13 @@ class OpenAIChat:
                 return refused
         raise status_error(self.name, response.status, response.headers, response.json(), self._clock)
 
-    def probe(self, seconds: float) -> ServerProbe:
+    def probe(self, seconds: float) -> ChatServerProbe:
         body = build_request(PROBE, self._model, self._dialect) | {"stream": True}
         response = self._client.post("/chat/completions", body, seconds)
         listed = self._client.get("/models", seconds).json()
         models = listed.get("data") if isinstance(listed, Mapping) else None
         own = [one for one in models if isinstance(one, Mapping) and one.get("id") == self._model] if isinstance(models, list) else []
-        return ServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
+        return ChatServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
 
     def _find_model(self, seconds: float) -> str:
         """Find the first model that chats; empty: none is named."""
@@ -103,7 +103,7 @@ class OpenAIChat:
         self._client.close()
 
 
-def build_request(call: ServerCall, model: str, dialect: ServerDialect) -> dict[str, Any]:
+def build_request(call: ChatServerRequest, model: str, dialect: ServerParameterSupport) -> dict[str, Any]:
     """Build the body of /v1/chat/completions."""
     body: dict[str, Any] = {
         "messages": to_messages(call),
@@ -125,16 +125,16 @@ def build_request(call: ServerCall, model: str, dialect: ServerDialect) -> dict[
     return body
 
 
-def parse_refusal(call: ServerCall, body: bytes, dialect: ServerDialect) -> ServerRefusal | None:
+def parse_refusal(call: ChatServerRequest, body: bytes, dialect: ServerParameterSupport) -> ChatServerRefusal | None:
     """Find what a refusal declines; None where it is something else."""
     if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
-        return ServerRefusal(JsonMode.SCHEMA)
+        return ChatServerRefusal(JsonMode.SCHEMA)
     if call.schema is not None and call.mode is JsonMode.TOOL and mentions(body, "tool", "function"):
-        return ServerRefusal(JsonMode.TOOL)
-    return ServerRefusal(None) if dialect.learn(body) else None
+        return ChatServerRefusal(JsonMode.TOOL)
+    return ChatServerRefusal(None) if dialect.learn(body) else None
 
 
-def parse_reply(name: str, body: Json, clock: Clock) -> ServerReply:
+def parse_reply(name: str, body: Json, clock: Clock) -> ChatServerReply:
     """Parse a response body. ModelError: it holds no answer."""
     if not isinstance(body, Mapping):
         raise ModelError(f"{name} answered with something that is not JSON.", hint="Is `chat.url` the address of its API?")
@@ -150,7 +150,7 @@ def parse_reply(name: str, body: Json, clock: Clock) -> ServerReply:
         raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an OpenAI-compatible API?")
     usage = body.get("usage")
     tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
-    return ServerReply(
+    return ChatServerReply(
         text=_tool_arguments(message) or _join_content(message.get("content")),
         tokens=tokens if isinstance(tokens, int) and tokens > 0 else 0,
         model=str(body.get("model") or name),

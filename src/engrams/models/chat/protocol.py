@@ -20,7 +20,7 @@ class JsonMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ServerCall:
+class ChatServerRequest:
     """One request.
 
     ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the messages hold it already. ``seconds``:
@@ -35,7 +35,7 @@ class ServerCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerReply:
+class ChatServerReply:
     """Answer; ``tokens`` 0: unknown; ``cut``: it stopped at the token limit."""
 
     text: str
@@ -45,21 +45,21 @@ class ServerReply:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerRefusal:
+class ChatServerRefusal:
     """Refusal of a ``mode``, or (None) of a parameter, dropped henceforth."""
 
     mode: JsonMode | None
 
 
 @dataclass(frozen=True, slots=True)
-class ServerProbe:
+class ChatServerProbe:
     """Seconds until the first word, and the context in tokens; 0: unknown."""
 
     first_seconds: float = 0.0
     context_tokens: int = 0
 
 
-ServerResult: TypeAlias = ServerReply | ServerRefusal
+ServerResult: TypeAlias = ChatServerReply | ChatServerRefusal
 
 
 class ChatServer(Protocol):
@@ -68,11 +68,11 @@ class ChatServer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def send(self, call: ServerCall) -> ServerResult:
+    def send(self, call: ChatServerRequest) -> ServerResult:
         """Send one request. ModelError: there is no answer."""
         ...
 
-    def probe(self, seconds: float) -> ServerProbe:
+    def probe(self, seconds: float) -> ChatServerProbe:
         """Ask for one word and for the model's context, within ``seconds`` each."""
         ...
 
@@ -85,7 +85,7 @@ def mentions(body: bytes, *words: str) -> bool:
     return any(word in text for word in words)
 
 
-PROBE = ServerCall((ChatMessage("user", "Answer with the word ok."),), 0.0, max_tokens=8)
+PROBE = ChatServerRequest((ChatMessage("user", "Answer with the word ok."),), 0.0, max_tokens=8)
 """Call that measures a model."""
 
 
@@ -103,6 +103,6 @@ def find_context(facts: Json) -> int:
 _CONTEXT_NAMES = frozenset(("max_model_len", "context_length", "max_context_length", "n_ctx", "n_ctx_train", "context_window"))
 
 
-def to_messages(call: ServerCall) -> list[dict[str, str]]:
+def to_messages(call: ChatServerRequest) -> list[dict[str, str]]:
     """Convert messages to JSON, without lone surrogates, which cannot be sent."""
     return [{"role": message.role, "content": message.content.encode("utf-8", "replace").decode("utf-8")} for message in call.messages]

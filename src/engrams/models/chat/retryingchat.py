@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from engrams.errors import ModelError
-from engrams.models.chat.adaptivetimeout import ModelPace
-from engrams.models.chat.protocol import ChatServer, JsonMode, ServerCall, ServerRefusal, ServerReply, ServerResult
+from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
+from engrams.models.chat.protocol import ChatServer, ChatServerRefusal, ChatServerReply, ChatServerRequest, JsonMode, ServerResult
 from engrams.models.chat.structuredoutput import (
     InvalidAnswer,
     JsonModeLadder,
@@ -25,7 +25,7 @@ from engrams.models.chat.structuredoutput import (
     unusable_error,
     wrap_schema,
 )
-from engrams.models.chat.usagemeter import InMemorySpend, ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget, UsageMeter, estimate_tokens
 from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelMeasurement
 from engrams.types import Json
@@ -39,7 +39,7 @@ _MEASURED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class AskLimits:
+class ChatAnswerLimits:
     """Limits: ``timeout`` seconds for one answer, ``corrections`` of an unusable one."""
 
     timeout: float = 300.0
@@ -77,14 +77,14 @@ class ServedChat:
         server: ChatServer,
         budget: ModelBudget,
         *,
-        limits: AskLimits | None = None,
+        limits: ChatAnswerLimits | None = None,
         modes: JsonModeLadder | None = None,
         meter: UsageMeter | None = None,
-        pace: ModelPace | None = None,
+        pace: ModelLatencyTracker | None = None,
     ) -> None:
         self._server = server
-        self._limits = limits or AskLimits()
-        self.pace = pace or ModelPace(InMemorySpend(), server.name, self._limits.timeout)
+        self._limits = limits or ChatAnswerLimits()
+        self.pace = pace or ModelLatencyTracker(InMemoryUsageLedger(), server.name, self._limits.timeout)
         self._modes = modes or JsonModeLadder()
         self._closed = threading.Event()
         self._reported = ""
@@ -145,7 +145,7 @@ class ServedChat:
         self._closed.set()
         self._server.close()
 
-    def _prepare_correction(self, run: _AskRun, verdict: InvalidAnswer, reply: ServerReply) -> None:
+    def _prepare_correction(self, run: _AskRun, verdict: InvalidAnswer, reply: ChatServerReply) -> None:
         ask = run.ask
         self.meter.add(ask.purpose, corrections=1)
         run.notes.append(f"asked again: {verdict.problem}"[:200])
@@ -156,7 +156,7 @@ class ServedChat:
         run.partial = verdict.partial if verdict.partial is not None else run.partial
         run.messages = compose_correction(ask.messages, reply.text, verdict.problem, ask.schema)
 
-    def _exchange(self, run: _AskRun) -> ServerReply:
+    def _exchange(self, run: _AskRun) -> ChatServerReply:
         """Get one reply, with retries, in the best mode the server takes."""
         run.mode, run.refusals = self._modes.current(), 0
         # A model that did not answer in time is not asked again at once: it may still be at work.
@@ -169,13 +169,13 @@ class ServedChat:
         self._reported = ""
         return reply
 
-    def _send_accepted(self, run: _AskRun) -> ServerReply:
+    def _send_accepted(self, run: _AskRun) -> ChatServerReply:
         while run.refusals <= _REFUSALS:
             sent = self._send(run)
             match sent:
-                case ServerReply():
+                case ChatServerReply():
                     return sent
-                case ServerRefusal():
+                case ChatServerRefusal():
                     run.refusals += 1
                     run.mode = run.mode if sent.mode is None else next_mode(run.mode)
                 case _:
@@ -192,14 +192,14 @@ class ServedChat:
             raise ModelError(f"{self.name} took longer than {ask.timeout:.3g} seconds.", hint="Allow more time, or choose a smaller model.")
         messages = compose_messages(run.messages, ask.schema, mode)
         schema = None if ask.schema is None else wrap_schema(ask.schema)
-        call = ServerCall(messages, seconds, schema, mode, run.limit, ask.temperature)
+        call = ChatServerRequest(messages, seconds, schema, mode, run.limit, ask.temperature)
         prompt = sum(estimate_tokens(message.content) for message in messages)
         day = self.budget.reserve(prompt + run.limit)
         used, failures, start = 0, 1, time.monotonic()
         try:
             sent = self._server.send(call)
             failures = 0
-            if isinstance(sent, ServerReply):
+            if isinstance(sent, ChatServerReply):
                 used = sent.tokens or prompt + estimate_tokens(sent.text)
             return sent
         finally:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from engrams.errors import ModelError
 from engrams.models.chat.jsonrepair import parse, strip_thoughts
-from engrams.models.chat.protocol import JsonMode, ServerReply
+from engrams.models.chat.protocol import ChatServerReply, JsonMode
 from engrams.models.chat.schemacheck import check
 from engrams.ports import ChatMessage
 from engrams.types import Json
@@ -77,7 +77,7 @@ class InvalidAnswer:
 Verdict: TypeAlias = ValidAnswer | InvalidAnswer
 
 
-def judge_reply(reply: ServerReply, schema: Mapping[str, Json] | None) -> Verdict:
+def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Verdict:
     """Check a reply against a schema."""
     text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
     if not text:

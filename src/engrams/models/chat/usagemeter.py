@@ -13,7 +13,7 @@ from engrams.ports import Clock, UsageLedger
 
 
 @dataclass(frozen=True, slots=True)
-class CallUsage:
+class PurposeModelUsage:
     """Usage of a model for one purpose.
 
     ``calls``: requests sent, repeated ones included. ``failures``: requests without an answer. ``corrections``: answers that the model had
@@ -24,8 +24,8 @@ class CallUsage:
     corrections: int = 0
     tokens: int = 0
 
-    def __add__(self, other: CallUsage) -> CallUsage:
-        return CallUsage(
+    def __add__(self, other: PurposeModelUsage) -> PurposeModelUsage:
+        return PurposeModelUsage(
             self.calls + other.calls,
             self.failures + other.failures,
             self.corrections + other.corrections,
@@ -41,22 +41,22 @@ class UsageMeter:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, purpose: str, **counts: int) -> None:
-        """Add counts to the ``CallUsage`` fields of a purpose."""
+        """Add counts to the ``PurposeModelUsage`` fields of a purpose."""
         with self._lock:
             for field, count in counts.items():
                 self._counts[purpose, field] += count
 
-    def snapshot(self) -> Mapping[str, CallUsage]:
+    def snapshot(self) -> Mapping[str, PurposeModelUsage]:
         """Return the usage by purpose, as of one moment."""
         with self._lock:
             counts = dict(self._counts)
         return {
-            purpose: CallUsage(**{field: count for (name, field), count in counts.items() if name == purpose})
+            purpose: PurposeModelUsage(**{field: count for (name, field), count in counts.items() if name == purpose})
             for purpose in dict.fromkeys(name for name, _ in counts)
         }
 
-    def total(self) -> CallUsage:
-        return sum(self.snapshot().values(), CallUsage())
+    def total(self) -> PurposeModelUsage:
+        return sum(self.snapshot().values(), PurposeModelUsage())
 
 
 def estimate_tokens(text: str) -> int:
@@ -68,7 +68,7 @@ _DAYS_KEPT = 16
 _PACE_KEPT = 50
 
 
-class InMemorySpend:
+class InMemoryUsageLedger:
     """Ledger of daily spending in memory; a restart begins anew."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class ModelBudget:
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
-        self._ledger = ledger or InMemorySpend()
+        self._ledger = ledger or InMemoryUsageLedger()
 
     def reserve(self, tokens: int) -> str:
         """Reserve one call and its tokens; return the day. BudgetError: used up."""

@@ -35,7 +35,7 @@ CARD = EmbedderCard("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, inline=T
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _StaticEmbeddingTable:
     pieces: WordPiece
     rows: npt.NDArray[np.int8]
     scale: npt.NDArray[np.float32]
@@ -52,7 +52,7 @@ class BuiltinEmbedder:
         """Set the text put before queries; None and empty: nothing."""
         self._card = replace(CARD, query_prefix=query_prefix or "")
         self._lock = Lock()
-        self._loaded: _Table | None = None
+        self._loaded: _StaticEmbeddingTable | None = None
 
     @property
     def card(self) -> EmbedderCard:
@@ -88,7 +88,7 @@ class BuiltinEmbedder:
         with self._lock:
             self._loaded = None
 
-    def _table(self) -> _Table:
+    def _table(self) -> _StaticEmbeddingTable:
         loaded = self._loaded
         if loaded is None:
             with self._lock:
@@ -96,7 +96,7 @@ class BuiltinEmbedder:
         return loaded
 
 
-def _load_table() -> _Table:
+def _load_table() -> _StaticEmbeddingTable:
     import numpy as np
 
     # The plain view: a memmap runs Python code at each look-up.
@@ -108,7 +108,7 @@ def _load_table() -> _Table:
     lengths = np.sort(np.linalg.norm(sample, axis=1))
     # np.median would load numpy.ma, which takes longer than everything else here.
     length = float(lengths[len(lengths) // 2 - 1 : len(lengths) // 2 + 1].mean())
-    return _Table(pieces, rows, scale, length / _DIMENSION**0.5)
+    return _StaticEmbeddingTable(pieces, rows, scale, length / _DIMENSION**0.5)
 
 
 def _token_ids(pieces: WordPiece, text: str) -> list[int]:
@@ -121,7 +121,7 @@ def _token_ids(pieces: WordPiece, text: str) -> list[int]:
     return found
 
 
-def _add_sums(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
+def _add_sums(table: _StaticEmbeddingTable, ids: Sequence[Sequence[int]], out: Floats) -> None:
     """Sum the rows of each text into ``out`` [len(ids), dimension]."""
     import numpy as np
 
@@ -138,7 +138,7 @@ def _add_sums(table: _Table, ids: Sequence[Sequence[int]], out: Floats) -> None:
     out[places] = np.add.reduceat(rows, starts, axis=0)
 
 
-def _sum_rows(table: _Table, ids: Sequence[int]) -> Floats:
+def _sum_rows(table: _StaticEmbeddingTable, ids: Sequence[int]) -> Floats:
     import numpy as np
 
     weights: Floats

@@ -23,7 +23,7 @@ BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unre
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFamily:
+class EmbeddingModelFamily:
     """Facts about models whose lower-case name matches ``name``."""
 
     name: str
@@ -40,39 +40,39 @@ _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that
 
 # From the models' own documentation. The first that matches counts.
 _FAMILIES = (
-    ModelFamily(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS),
-    ModelFamily(r"all-minilm", dimension=384),
-    ModelFamily(r"all-mpnet-base", dimension=768),
-    ModelFamily(r"bge-m3", dimension=1024, pooling="cls"),
-    ModelFamily(r"bge-small.*zh", query=_CHINESE, dimension=512, pooling="cls"),
-    ModelFamily(r"bge-base.*zh", query=_CHINESE, dimension=768, pooling="cls"),
-    ModelFamily(r"bge-large.*zh", query=_CHINESE, dimension=1024, pooling="cls"),
-    ModelFamily(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls"),
-    ModelFamily(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls"),
-    ModelFamily(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls"),
-    ModelFamily(r"mxbai-embed-large", query=_PASSAGES, dimension=1024, pooling="cls"),
-    ModelFamily(r"arctic-embed.*v2|arctic-embed2", query="query: ", dimension=0, pooling="cls"),
-    ModelFamily(r"arctic-embed", query=_PASSAGES, dimension=0, pooling="cls"),
-    ModelFamily(r"e5-.*instruct", query=_INSTRUCT.replace("Query:", "Query: ")),
-    ModelFamily(r"\be5-small", query="query: ", document="passage: ", dimension=384),
-    ModelFamily(r"\be5-base", query="query: ", document="passage: ", dimension=768),
-    ModelFamily(r"\be5-large", query="query: ", document="passage: ", dimension=1024),
-    ModelFamily(r"gte-(?:base|large|multilingual).*v1\.5|gte-multilingual", pooling="cls"),
-    ModelFamily(r"gte-small", dimension=384),
-    ModelFamily(r"gte-base", dimension=768),
-    ModelFamily(r"gte-large", dimension=1024),
-    ModelFamily(r"nomic-embed-text", query="search_query: ", document="search_document: ", dimension=768),
-    ModelFamily(r"embeddinggemma", query="task: search result | query: ", document="title: none | text: ", dimension=768),
-    ModelFamily(r"qwen3-embedding", query=_INSTRUCT, pooling="last"),
-    ModelFamily(r"text-embedding-3-large", dimension=3072),
-    ModelFamily(r"text-embedding-3-small|text-embedding-ada-002", dimension=1536),
+    EmbeddingModelFamily(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS),
+    EmbeddingModelFamily(r"all-minilm", dimension=384),
+    EmbeddingModelFamily(r"all-mpnet-base", dimension=768),
+    EmbeddingModelFamily(r"bge-m3", dimension=1024, pooling="cls"),
+    EmbeddingModelFamily(r"bge-small.*zh", query=_CHINESE, dimension=512, pooling="cls"),
+    EmbeddingModelFamily(r"bge-base.*zh", query=_CHINESE, dimension=768, pooling="cls"),
+    EmbeddingModelFamily(r"bge-large.*zh", query=_CHINESE, dimension=1024, pooling="cls"),
+    EmbeddingModelFamily(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls"),
+    EmbeddingModelFamily(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls"),
+    EmbeddingModelFamily(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls"),
+    EmbeddingModelFamily(r"mxbai-embed-large", query=_PASSAGES, dimension=1024, pooling="cls"),
+    EmbeddingModelFamily(r"arctic-embed.*v2|arctic-embed2", query="query: ", dimension=0, pooling="cls"),
+    EmbeddingModelFamily(r"arctic-embed", query=_PASSAGES, dimension=0, pooling="cls"),
+    EmbeddingModelFamily(r"e5-.*instruct", query=_INSTRUCT.replace("Query:", "Query: ")),
+    EmbeddingModelFamily(r"\be5-small", query="query: ", document="passage: ", dimension=384),
+    EmbeddingModelFamily(r"\be5-base", query="query: ", document="passage: ", dimension=768),
+    EmbeddingModelFamily(r"\be5-large", query="query: ", document="passage: ", dimension=1024),
+    EmbeddingModelFamily(r"gte-(?:base|large|multilingual).*v1\.5|gte-multilingual", pooling="cls"),
+    EmbeddingModelFamily(r"gte-small", dimension=384),
+    EmbeddingModelFamily(r"gte-base", dimension=768),
+    EmbeddingModelFamily(r"gte-large", dimension=1024),
+    EmbeddingModelFamily(r"nomic-embed-text", query="search_query: ", document="search_document: ", dimension=768),
+    EmbeddingModelFamily(r"embeddinggemma", query="task: search result | query: ", document="title: none | text: ", dimension=768),
+    EmbeddingModelFamily(r"qwen3-embedding", query=_INSTRUCT, pooling="last"),
+    EmbeddingModelFamily(r"text-embedding-3-large", dimension=3072),
+    EmbeddingModelFamily(r"text-embedding-3-small|text-embedding-ada-002", dimension=1536),
 )
 
 
-def find_family(model: str) -> ModelFamily:
+def find_family(model: str) -> EmbeddingModelFamily:
     """Find the family of a model; an empty one where unknown."""
     name = model.lower().replace("_", "-")
-    return next((entry for entry in _FAMILIES if re.search(entry.name, name)), ModelFamily(""))
+    return next((entry for entry in _FAMILIES if re.search(entry.name, name)), EmbeddingModelFamily(""))
 
 
 def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> EmbedderCard:

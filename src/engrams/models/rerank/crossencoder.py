@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engrams.errors import ModelError
 from engrams.models.onnxloader import FULL, SMALL, OnnxModel, load_onnx
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
-from engrams.ports import RankRequest
+from engrams.ports import RerankRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class CrossEncoder:
             if self._model is None:
                 self._model = _load(self._place, self._threads)
 
-    def rank(self, rank: RankRequest) -> tuple[float | None, ...]:
+    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score texts; None: not reached in time. Errors as in ``warm``."""
         deadline = self._timer() + rank.seconds
         if not rank.texts or rank.seconds <= 0:

@@ -10,7 +10,7 @@ from engrams.errors import ModelError
 from engrams.models.httpclient import HttpClient, parse_address
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
 from engrams.models.retry import status_error
-from engrams.ports import Clock, RankRequest
+from engrams.ports import Clock, RerankRequest
 from engrams.types import Json
 
 
@@ -29,7 +29,7 @@ class HttpReranker:
     def name(self) -> str:
         return self._model or self._client.host
 
-    def rank(self, rank: RankRequest) -> tuple[float | None, ...]:
+    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score texts; all None when time ran out. ModelError: server failed."""
         nothing = (None,) * len(rank.texts)
         if not rank.texts or rank.seconds <= 0:

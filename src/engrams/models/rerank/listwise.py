@@ -17,7 +17,7 @@ from engrams.models.chat.jsonrepair import parse
 from engrams.models.chat.schemacheck import check
 from engrams.models.chat.structuredoutput import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
-from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest, Clock, RankRequest
+from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest, Clock, RerankRequest
 from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ _SESSIONS = 1000
 _ANSWER_TOKENS = 512
 
 
-class JudgementStatus(StrEnum):
+class RelevanceJudgementStatus(StrEnum):
     """Outcomes of a judgement."""
 
     RAN = "ran"
@@ -39,7 +39,7 @@ class JudgementStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgementCase:
+class RelevanceJudgementRequest:
     """Turn to judge; ``candidates``: (id, text); ``session``: unique over owners."""
 
     session: str
@@ -56,12 +56,12 @@ class RelevanceJudgement:
 
     Unless ``ran``, they are those last verified that are still candidates."""
 
-    status: JudgementStatus
+    status: RelevanceJudgementStatus
     ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class JudgementPace:
+class RelevanceJudgementSchedule:
     """Judge ``every`` turns at most ``limit`` memories; ``backoff``: seconds after failures."""
 
     every: int = 3
@@ -70,7 +70,7 @@ class JudgementPace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Vote:
+class _RankingVote:
     """Places in the list of candidates, most helpful first."""
 
     places: tuple[int, ...]
@@ -78,11 +78,11 @@ class _Vote:
 
 @dataclass(frozen=True, slots=True)
 class _LostVote:
-    status: JudgementStatus
+    status: RelevanceJudgementStatus
     problem: ModelError | BudgetError
 
 
-_Ballot: TypeAlias = _Vote | _LostVote
+_Ballot: TypeAlias = _RankingVote | _LostVote
 
 
 @dataclass(slots=True)
@@ -95,13 +95,13 @@ class _SessionJudgement:
 class ListwiseReranker:
     """Reranker that also keeps each session's last judgement; threads share it."""
 
-    def __init__(self, chat: Chat | None, clock: Clock, pace: JudgementPace | None = None) -> None:
+    def __init__(self, chat: Chat | None, clock: Clock, pace: RelevanceJudgementSchedule | None = None) -> None:
         self._chat = chat
         self._clock = clock
-        self._pace = pace or JudgementPace()
+        self._pace = pace or RelevanceJudgementSchedule()
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, _SessionJudgement] = OrderedDict()
-        self._counts: Counter[JudgementStatus] = Counter()
+        self._counts: Counter[RelevanceJudgementStatus] = Counter()
         self._failed_at: datetime | None = None
         self._reported = ""
 
@@ -109,46 +109,46 @@ class ListwiseReranker:
     def name(self) -> str:
         return f"listwise:{self._chat.name if self._chat else 'none'}"
 
-    def judge(self, case: JudgementCase) -> RelevanceJudgement:
+    def judge(self, case: RelevanceJudgementRequest) -> RelevanceJudgement:
         """Judge the candidates of a turn; model failures never raise.
 
         The model is called on a session's first turn, when the topic changed, and every third turn; in between, and when it fails, the
         memories verified last are kept."""
         if case.opted_out:
-            return self._count(RelevanceJudgement(JudgementStatus.OPTED_OUT))
+            return self._count(RelevanceJudgement(RelevanceJudgementStatus.OPTED_OUT))
         if self._chat is None:
-            return self._count(RelevanceJudgement(JudgementStatus.NO_BACKEND))
+            return self._count(RelevanceJudgement(RelevanceJudgementStatus.NO_BACKEND))
         texts = dict(case.candidates)
         turn, due, carried = self._begin_turn(case, texts)
         if not due:
-            return self._count(RelevanceJudgement(JudgementStatus.CADENCE_CARRY, carried))
+            return self._count(RelevanceJudgement(RelevanceJudgementStatus.CADENCE_CARRY, carried))
         ballots = self._collect_votes(self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds))
         status = self._record_outcome(ballots)
-        if status is not JudgementStatus.RAN:
+        if status is not RelevanceJudgementStatus.RAN:
             return self._count(RelevanceJudgement(status, carried))
-        named = _find_consensus([ballot for ballot in ballots if isinstance(ballot, _Vote)])
+        named = _find_consensus([ballot for ballot in ballots if isinstance(ballot, _RankingVote)])
         ids = tuple(tuple(texts)[place] for place in named[: self._pace.limit])
         self._remember(case.session, turn, ids)
-        return self._count(RelevanceJudgement(JudgementStatus.RAN, ids))
+        return self._count(RelevanceJudgement(RelevanceJudgementStatus.RAN, ids))
 
-    def rank(self, rank: RankRequest) -> tuple[float | None, ...]:
+    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
         Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Not bound to a session: asks the model each
         time, except within the backoff."""
         nothing = (None,) * len(rank.texts)
         if self._chat is None:
-            self._count(RelevanceJudgement(JudgementStatus.NO_BACKEND))
+            self._count(RelevanceJudgement(RelevanceJudgementStatus.NO_BACKEND))
             return nothing
         if not rank.texts or rank.seconds <= 0 or self._is_backing_off():
-            self._count(RelevanceJudgement(JudgementStatus.CADENCE_CARRY))
+            self._count(RelevanceJudgement(RelevanceJudgementStatus.CADENCE_CARRY))
             return nothing
         ballots = self._collect_votes(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
         status = self._record_outcome(ballots)
         self._count(RelevanceJudgement(status))
-        if status is not JudgementStatus.RAN:
+        if status is not RelevanceJudgementStatus.RAN:
             return nothing
-        votes = [ballot for ballot in ballots if isinstance(ballot, _Vote)]
+        votes = [ballot for ballot in ballots if isinstance(ballot, _RankingVote)]
         named = _find_consensus(votes)
         scores = {place: 0.25 for vote in votes for place in vote.places}
         scores |= {place: 1.0 - 0.5 * order / len(rank.texts) for order, place in enumerate(named)}
@@ -157,14 +157,14 @@ class ListwiseReranker:
     def counts(self) -> Mapping[str, int]:
         """Count the judgements by status."""
         with self._lock:
-            return {status.value: self._counts[status] for status in JudgementStatus}
+            return {status.value: self._counts[status] for status in RelevanceJudgementStatus}
 
     def forget(self, session: str) -> None:
         """Drop the judgements of a session."""
         with self._lock:
             self._sessions.pop(session, None)
 
-    def _begin_turn(self, case: JudgementCase, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
+    def _begin_turn(self, case: RelevanceJudgementRequest, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
         backing_off = self._is_backing_off()
         with self._lock:
             session = self._sessions.setdefault(case.session, _SessionJudgement())
@@ -193,12 +193,12 @@ class ListwiseReranker:
             self._counts[judgement.status] += 1
         return judgement
 
-    def _record_outcome(self, ballots: Sequence[_Ballot]) -> JudgementStatus:
+    def _record_outcome(self, ballots: Sequence[_Ballot]) -> RelevanceJudgementStatus:
         lost = next((ballot for ballot in ballots if isinstance(ballot, _LostVote)), None)
         with self._lock:
             if lost is None:
                 self._failed_at, self._reported = None, ""
-                return JudgementStatus.RAN
+                return RelevanceJudgementStatus.RAN
             self._failed_at = self._clock()
             news = isinstance(lost.problem, BudgetError) or not lost.problem.retryable
             if news and self._reported != lost.problem.message:
@@ -216,8 +216,8 @@ class ListwiseReranker:
             order = range(len(texts)) if number % 2 == 0 else range(len(texts) - 1, -1, -1)
             ballot = _ask_vote(chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic()))
             match ballot:
-                case _Vote():
-                    ballots.append(_Vote(tuple(order[place] for place in ballot.places)))
+                case _RankingVote():
+                    ballots.append(_RankingVote(tuple(order[place] for place in ballot.places)))
                     if not ballot.places:
                         break
                 case _LostVote():
@@ -238,15 +238,15 @@ def _ask_vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, f
             raise ModelError("There was no time for a second vote.")
         answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
     except BudgetError as problem:
-        return _LostVote(JudgementStatus.ALL_FAILED, problem)
+        return _LostVote(RelevanceJudgementStatus.ALL_FAILED, problem)
     except ModelError as problem:
         if is_unusable(problem):
-            return _LostVote(JudgementStatus.UNPARSEABLE, problem)
-        return _LostVote(JudgementStatus.TRANSPORT_ERROR if problem.retryable else JudgementStatus.ALL_FAILED, problem)
+            return _LostVote(RelevanceJudgementStatus.UNPARSEABLE, problem)
+        return _LostVote(RelevanceJudgementStatus.TRANSPORT_ERROR if problem.retryable else RelevanceJudgementStatus.ALL_FAILED, problem)
     numbers = _parse_numbers(answer, shape)
     if numbers is None:
-        return _LostVote(JudgementStatus.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
-    return _Vote(tuple(number - 1 for number in dict.fromkeys(numbers)))
+        return _LostVote(RelevanceJudgementStatus.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
+    return _RankingVote(tuple(number - 1 for number in dict.fromkeys(numbers)))
 
 
 def _parse_numbers(answer: ChatAnswer, shape: Mapping[str, Any]) -> list[int] | None:
@@ -268,7 +268,7 @@ def _answer_schema(count: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"ids": numbers}, "required": ["ids"], "additionalProperties": False}
 
 
-def _find_consensus(votes: Sequence[_Vote]) -> list[int]:
+def _find_consensus(votes: Sequence[_RankingVote]) -> list[int]:
     """Return the places that every vote names, by mean rank."""
     named = set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
     return sorted(named, key=lambda place: (sum(vote.places.index(place) for vote in votes), place))

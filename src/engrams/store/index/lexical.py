@@ -41,7 +41,7 @@ class PostingSegment:
         return self.slots[start:end], self.counts[start:end]
 
 
-class Postings:
+class InvertedIndex:
     """Term -> slots and counts; append-only, readers mask dead slots."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class LexicalScores:
 
 
 def score_terms(
-    columns: IndexColumns, postings: Postings, view: IndexView, terms: Sequence[tuple[int, float]], unknown: float
+    columns: IndexColumns, postings: InvertedIndex, view: IndexView, terms: Sequence[tuple[int, float]], unknown: float
 ) -> LexicalScores:
     """Score every slot in view; ``unknown``: summed weight of unknown words."""
     bm = np.zeros(columns.size, np.float32)

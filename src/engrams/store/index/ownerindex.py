@@ -15,7 +15,7 @@ from engrams.ports import CandidatePool, CandidateQuery, ScopeReach
 from engrams.store.index.ann import AnnIndex, count_proposals, top_slots, unique_sorted
 from engrams.store.index.candidateview import WINDOW, CandidateColumns, IndexView, extend_view, gather, make_view
 from engrams.store.index.columns import IndexColumns, IndexRow, RowSlots, StringCodes, find_sound
-from engrams.store.index.lexical import LexicalScores, Postings, score_terms
+from engrams.store.index.lexical import InvertedIndex, LexicalScores, score_terms
 from engrams.types import Kind, Status
 
 _MIN_CODED = 50_000
@@ -44,7 +44,7 @@ class OwnerIndex:
         self.last_change = self.purged_count = 0
         self.damaged: list[int] = []
         self._columns = IndexColumns(dimension)
-        self._postings = Postings()
+        self._postings = InvertedIndex()
         self._row_slots = RowSlots()
         self._scopes, self._kinds, self._voices = StringCodes(), StringCodes(), StringCodes()
         self._sessions: dict[tuple[int, str], int] = {}

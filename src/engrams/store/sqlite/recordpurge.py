@@ -33,7 +33,7 @@ _TEXTS = (("session_data", "rewrite_session", True), ("state_data", "rewrite_sta
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeTraces:
+class PurgeVerificationData:
     """Purged ids, row numbers, words and topics, for verification.
 
     ``words``: those that no other record uses."""
@@ -60,7 +60,7 @@ class PurgeRewrites:
 
 def erase_records(
     connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewrites
-) -> tuple[Mapping[str, int], PurgeTraces]:
+) -> tuple[Mapping[str, int], PurgeVerificationData]:
     """Erase inside the caller's transaction.
 
     Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
@@ -78,7 +78,7 @@ def erase_records(
             removed["words"] += execute(connection, "drop_term", number)
             words.append(term)
     topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
-    traces = PurgeTraces(owner, tuple(records), tuple(words), topics)
+    traces = PurgeVerificationData(owner, tuple(records), tuple(words), topics)
     for topic in topics:
         # Its other members are clustered again.
         removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
@@ -150,7 +150,7 @@ def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: dat
     return len(citing)
 
 
-def count_remaining(connection: apsw.Connection, traces: PurgeTraces) -> dict[str, int]:
+def count_remaining(connection: apsw.Connection, traces: PurgeVerificationData) -> dict[str, int]:
     """Count what is left of purged records, by place."""
     owner = traces.owner.key
     found: Counter[str] = Counter()

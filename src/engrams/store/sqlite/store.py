@@ -102,7 +102,7 @@ class SqliteStore:
         if not database.exists:
             return PurgeReport(removed=nothing, remaining=nothing)
 
-        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], recordpurge.PurgeTraces]:
+        def erase(connection: apsw.Connection) -> tuple[Mapping[str, int], recordpurge.PurgeVerificationData]:
             # Under the write lock, as every use of the lexicon.
             self._lexicon.start_epoch(None)
             return recordpurge.erase_records(connection, owner, ids, at, recordpurge.PurgeRewrites(shortened, rewrite, words))

@@ -21,7 +21,7 @@ _USUAL_SIZE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class LogPages:
+class WalPages:
     """Content of a log.
 
     ``size``: bytes of a page, 0 for no log. ``newest``: the last committed page of each number. ``doubtful``: pages of damaged frames, and
@@ -33,18 +33,18 @@ class LogPages:
     damaged: bool = False
 
 
-def read_log(database: Path, size: int = 0) -> LogPages:
+def read_log(database: Path, size: int = 0) -> WalPages:
     """Read the log beside a database.
     ``size``: bytes of a page, where the log does not tell it."""
     path = database.with_name(database.name + "-wal")
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return LogPages()
+        return WalPages()
     told = int.from_bytes(data[8:12], "big")
     size = size or (told if told in _SIZES else _USUAL_SIZE)
     if len(data) < _HEAD + _FRAME + size:
-        return LogPages()
+        return WalPages()
     frames = _split_frames(data, size)
     heads = frames[:, :_FRAME]
     sound, whole = _verify_frames(data, frames)
@@ -56,7 +56,7 @@ def read_log(database: Path, size: int = 0) -> LogPages:
     bad = [place for place in range(last + 1) if wrong[place] or not sound[place]]
     numbers, commits = (_read_numbers(heads, place) for place in (0, 4))
     damaged = last >= 0 and (not whole or any(place < last or commits[place] for place in bad))
-    found = LogPages(size, damaged=damaged)
+    found = WalPages(size, damaged=damaged)
     waiting: dict[int, bytes] = {}
     for place in range(last + 1):
         page = frames[place, _FRAME:].tobytes()

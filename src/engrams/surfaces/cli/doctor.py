@@ -38,7 +38,7 @@ _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class DoctorCheckResult:
     """Hold the result of one check, with a hint."""
 
     name: str
@@ -70,21 +70,21 @@ def doctor(
         raise typer.Exit(1)
 
 
-def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: bool = False) -> Iterator[CheckResult]:
+def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: bool = False) -> Iterator[DoctorCheckResult]:
     """Run every check in order; skip those that cannot run."""
     yield _check_versions()
     try:
         settings = options.load().settings
     except EngramsError as problem:
-        yield CheckResult("settings", "fail", problem.message, problem.hint)
+        yield DoctorCheckResult("settings", "fail", problem.message, problem.hint)
         return
-    yield CheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
+    yield DoctorCheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
     yield from _check_encryption(settings)
     from engrams.build import find_chat_problem
 
     if (wrong := find_chat_problem(settings)) is not None:
-        yield CheckResult("chat", "fail", wrong.message, wrong.hint)
+        yield DoctorCheckResult("chat", "fail", wrong.message, wrong.hint)
         options = replace(options, overrides=[*options.overrides, "chat.provider=none"])
     try:
         if repair:
@@ -92,11 +92,11 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
         with options.open() as (engine, _):
             yield from _check_engine(engine, settings, repair=repair, offline=offline, accept=accept)
     except EngramsError as problem:
-        yield CheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
+        yield DoctorCheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
     yield from _check_extras()
 
 
-def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[CheckResult]:
+def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckResult]:
     """Bring memory back from a backup or the vault."""
     try:
         with options.open():
@@ -106,34 +106,36 @@ def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[CheckResult]
             raise
     from engrams.build import rescue
 
-    yield CheckResult("rescue", "warn", rescue(settings), "Look through `engrams list`: what came after it is missing.")
+    yield DoctorCheckResult("rescue", "warn", rescue(settings), "Look through `engrams list`: what came after it is missing.")
 
 
-def _check_versions() -> CheckResult:
+def _check_versions() -> DoctorCheckResult:
     try:
         driver = import_module("apsw")
         sqlite = driver.sqlite_lib_version() + (" with ciphers" if hasattr(driver, "mc_version") else "")
     except (ImportError, AttributeError):
-        return CheckResult("versions", "fail", "apsw cannot be loaded", f"Install engrams again: {install_hint('all')} --force-reinstall")
+        return DoctorCheckResult(
+            "versions", "fail", "apsw cannot be loaded", f"Install engrams again: {install_hint('all')} --force-reinstall"
+        )
     version = metadata.version("engrams")
-    return CheckResult("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
+    return DoctorCheckResult("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
 
 
-def _check_disk(settings: Settings) -> Iterator[CheckResult]:
+def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
     home = settings.home.expanduser()
     there = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield CheckResult("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
+        yield DoctorCheckResult("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
         return
-    yield CheckResult("home", "ok", f"{home}" if there == home else f"{home} (created on the first write)")
+    yield DoctorCheckResult("home", "ok", f"{home}" if there == home else f"{home} (created on the first write)")
     if settings.test:
-        yield CheckResult("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
+        yield DoctorCheckResult("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
     free = shutil.disk_usage(there).free
     state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
-    yield CheckResult("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
+    yield DoctorCheckResult("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
 
 
-def _check_encryption(settings: Settings) -> Iterator[CheckResult]:
+def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
     """Tell how the home is encrypted, where the database is in it."""
     if settings.incognito or settings.store.url or not settings.home.expanduser().is_dir():
         return
@@ -142,110 +144,116 @@ def _check_encryption(settings: Settings) -> Iterator[CheckResult]:
     try:
         found = encryption_status(settings)
     except EngramsError as problem:
-        yield CheckResult("encryption", "fail", problem.message, problem.hint)
+        yield DoctorCheckResult("encryption", "fail", problem.message, problem.hint)
         return
     vault = f"; Markdown in {found.readable} stays readable" if found.readable else ""
     if found.changing:
-        yield CheckResult(
+        yield DoctorCheckResult(
             "encryption", "warn", "a change of the key was cut short", "`engrams encrypt` or `engrams encrypt --off` ends it."
         )
     elif not found.encrypted:
-        yield CheckResult("encryption", "info", "off; `engrams encrypt` turns it on")
+        yield DoctorCheckResult("encryption", "info", "off; `engrams encrypt` turns it on")
     elif found.plain:
         names = ", ".join(path.name for path in found.plain)
-        yield CheckResult("encryption", "warn", f"plain files in an encrypted home: {names}", "`engrams encrypt` encrypts them.")
+        yield DoctorCheckResult("encryption", "warn", f"plain files in an encrypted home: {names}", "`engrams encrypt` encrypts them.")
     else:
-        yield CheckResult("encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}")
+        yield DoctorCheckResult("encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}")
 
 
-def _check_engine(engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool, accept: bool = False) -> Iterator[CheckResult]:
+def _check_engine(
+    engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool, accept: bool = False
+) -> Iterator[DoctorCheckResult]:
     found = engine.check(repair)
     files = found.get("vault", {})
     problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
     mended = [str(problem) for problem in found.get("repaired", ())]
     hint = "engrams doctor --repair rebuilds derived data." if not repair else "Export the readable memories, then start a new home."
     if found.get("ok") or (files.get("problems") and not problems):
-        yield CheckResult("store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; repaired: {', '.join(mended)}" if mended else ""))
+        yield DoctorCheckResult(
+            "store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; repaired: {', '.join(mended)}" if mended else "")
+        )
     else:
-        yield CheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
+        yield DoctorCheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
     if found.get("lost"):
         if accept:
             Path(found["losses"]).unlink(missing_ok=True)
         hint = "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this warning."
-        yield CheckResult("lost", "info" if accept else "fail", "\n      ".join(found["lost"]), "Accepted." if accept else hint)
+        yield DoctorCheckResult("lost", "info" if accept else "fail", "\n      ".join(found["lost"]), "Accepted." if accept else hint)
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
         yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
-    yield CheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
+    yield DoctorCheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
     yield check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
 
 
-def _check_vault(files: Mapping[str, Any]) -> CheckResult:
+def _check_vault(files: Mapping[str, Any]) -> DoctorCheckResult:
     told = "\n      ".join(files["problems"])
     if told:
-        return CheckResult("vault", "warn", told, "Repair, move or remove these files; `engrams sync` checks again.")
-    return CheckResult("vault", "ok", f"{files['files']} files in {files['path']}")
+        return DoctorCheckResult("vault", "warn", told, "Repair, move or remove these files; `engrams sync` checks again.")
+    return DoctorCheckResult("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
-def _check_skills(told: Mapping[str, Any]) -> CheckResult:
+def _check_skills(told: Mapping[str, Any]) -> DoctorCheckResult:
     if told["problems"]:
-        return CheckResult("skills", "warn", "\n      ".join(told["problems"]), "These skills are left out until their files are repaired.")
-    return CheckResult("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
+        return DoctorCheckResult(
+            "skills", "warn", "\n      ".join(told["problems"]), "These skills are left out until their files are repaired."
+        )
+    return DoctorCheckResult("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
 
 
-def _check_embedder(engine: MemoryEngine) -> CheckResult:
+def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
     start = time.perf_counter()
     try:
         engine.embedder.embed(["A sentence to try it."])
     except EngramsError as problem:
-        return CheckResult(
+        return DoctorCheckResult(
             "embedder", "fail", problem.message, problem.hint or "Search continues by words; correct embed.* in the settings."
         )
     card = engine.embedder.card
-    return CheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
+    return DoctorCheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
 
-def check_chat(engine: MemoryEngine, *, offline: bool) -> CheckResult:
+def check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
     """Ask the language model, and measure it."""
     model = engine.chat_model
     if model is None:
-        return CheckResult(
+        return DoctorCheckResult(
             "chat", "info", "no language model is set; rules extract facts", "" if offline else "chat.provider and chat.model set one."
         )
     if offline:
-        return CheckResult("chat", "info", f"{model.name}, not called")
+        return DoctorCheckResult("chat", "info", f"{model.name}, not called")
     from engrams.ports import MeasurableChat
 
     if not isinstance(model, MeasurableChat):
-        return CheckResult("chat", "info", f"{model.name}, not measured")
+        return DoctorCheckResult("chat", "info", f"{model.name}, not measured")
     try:
         found = model.measure()
     except EngramsError as problem:
-        return CheckResult("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
+        return DoctorCheckResult("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
     first = f"first word after {found.first_seconds:.1f} s, " if found.first_seconds else ""
     context = f", context {found.context_tokens:,} tokens" if found.context_tokens else ""
     told = f"{model.name}: {first}a short answer in {found.seconds:.1f} s, "
     if not found.json:
-        return CheckResult("chat", "fail", f"{told}but no JSON{context}", "Choose a larger model, or one that supports JSON schemas.")
+        return DoctorCheckResult("chat", "fail", f"{told}but no JSON{context}", "Choose a larger model, or one that supports JSON schemas.")
     small = 0 < found.context_tokens < _CONTEXT
     hint = f"Give it a context of at least {_CONTEXT:,} tokens, or lower write.batch_turns." if small else ""
-    return CheckResult("chat", "warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint)
+    return DoctorCheckResult("chat", "warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint)
 
 
-def _check_jobs(state: Any) -> CheckResult:
+def _check_jobs(state: Any) -> DoctorCheckResult:
     dead, lag = len(state["dead"]), state["lag_seconds"]
     if dead:
-        return CheckResult("jobs", "warn", f"{dead} failed", "`engrams status` shows the errors, `engrams retry` runs them again.")
+        return DoctorCheckResult("jobs", "warn", f"{dead} failed", "`engrams status` shows the errors, `engrams retry` runs them again.")
     if lag > 3600:
-        return CheckResult("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` runs the jobs now.")
-    return CheckResult("jobs", "ok", "nothing failed")
+        return DoctorCheckResult("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` runs the jobs now.")
+    return DoctorCheckResult("jobs", "ok", "nothing failed")
 
 
-def _check_extras() -> Iterator[CheckResult]:
+def _check_extras() -> Iterator[DoctorCheckResult]:
     for extra, modules in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
         hint = install_hint(extra) if missing else ""
-        yield CheckResult("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)
+        yield DoctorCheckResult("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)

@@ -8,7 +8,7 @@ import typer
 
 from engrams.surfaces.cli.logs import new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.types.logenums import CrisisClassifier, CrisisSeverity
+from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity
 
 _COLUMNS = {"detected": "at", "severity": "severity", "by": "classifier", "owner": "owner", "session": "session", "reason": "reason"}
 
@@ -21,7 +21,7 @@ safety = new_log_group(app, "safety", "Store, list and purge records of detected
 def add(
     session: Annotated[str, typer.Argument(help="The session's name; only its hash is stored.")],
     options: GlobalOptions,
-    classifier: Annotated[CrisisClassifier, typer.Option(help="The source of the detection.")] = CrisisClassifier.PERSON,
+    classifier: Annotated[CrisisDetectionSource, typer.Option(help="The source of the detection.")] = CrisisDetectionSource.PERSON,
     severity: Annotated[CrisisSeverity, typer.Option(help="How severe it is.")] = CrisisSeverity.MODERATE,
     reason: Annotated[str, typer.Option(help="In the classifier's words, never the person's.", show_default=False, metavar="TEXT")] = "",
     id: Annotated[str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")] = "",

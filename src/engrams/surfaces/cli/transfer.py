@@ -15,11 +15,11 @@ import typer
 from engrams.errors import ConflictError, InputError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say, show_progress
-from engrams.types import ImportPlan
+from engrams.types import ImportOptions
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-    from engrams.formats import ImportPart
+    from engrams.formats import ImportFile
 
 app = new_app()
 
@@ -52,7 +52,7 @@ def import_(
         return
     if not files:
         raise InputError("Name the files to import.", hint="`engrams import FILE`; `engrams import --list` shows the imports so far.")
-    results = _preview_files(files, format) if dry_run else _import_files(options, files, ImportPlan(format, skip_bad), wait=wait)
+    results = _preview_files(files, format) if dry_run else _import_files(options, files, ImportOptions(format, skip_bad), wait=wait)
     if options.json:
         emit(results[0] if len(results) == 1 else results)
     else:
@@ -92,7 +92,7 @@ def export(
         say(f"{paint('exported', 'green')}  {number} memories to {target}")
 
 
-def _import_files(options: GlobalOptions, files: list[str], plan: ImportPlan, *, wait: bool) -> list[dict[str, Any]]:
+def _import_files(options: GlobalOptions, files: list[str], plan: ImportOptions, *, wait: bool) -> list[dict[str, Any]]:
     results = []
     with options.open() as (engine, scope):
         for file in files:
@@ -108,7 +108,7 @@ def _import_files(options: GlobalOptions, files: list[str], plan: ImportPlan, *,
     return results
 
 
-def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: ImportPlan, *, quiet: bool) -> dict[str, Any]:
+def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: ImportOptions, *, quiet: bool) -> dict[str, Any]:
     start = time.perf_counter()
     with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
         source = file if file == "-" else Path(file)
@@ -129,7 +129,7 @@ def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
     return results
 
 
-def _preview_part(part: ImportPart, format: str, result: dict[str, Any], *, alone: bool) -> None:
+def _preview_part(part: ImportFile, format: str, result: dict[str, Any], *, alone: bool) -> None:
     from engrams import formats
 
     try:
@@ -140,7 +140,7 @@ def _preview_part(part: ImportPart, format: str, result: dict[str, Any], *, alon
                     result["bad"].append({"line": item.line, "message": item.message})
                 case formats.ExportedEdge():
                     result["edges"] += 1
-                case formats.RestoredRecord():
+                case formats.ExportedRecord():
                     result["stored"] += 1
                     result["edges"] += len(item.edges)
                 case formats.ParsedTurn():

@@ -40,7 +40,7 @@ class ApiKeyMiddleware:
 
     def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
-        self._failures = KeyFailures()
+        self._failures = WrongKeyBackoff()
         self._rate = RateLimit(rate)
         self._noted = RateLimit(1)
 
@@ -113,7 +113,7 @@ class RateLimit:
         return 0 if left >= 1 else math.ceil((1 - left) / self._rate)
 
 
-class KeyFailures:
+class WrongKeyBackoff:
     """Growing delay of wrong keys, by address.
     Up to two seconds."""
 

@@ -45,8 +45,8 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
     ``keyed``: requests without a key see only ok or not."""
     routes = APIRouter(tags=["health"])
     late = StoreError(f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.", hint="Look whether another process holds it.")
-    stuck = StoreReading(late, {}, 0.0, {"ok": True})
-    reading, models = LastReading(lambda: read_state(engine, settings)), LastReading(ModelServers(settings).check)
+    stuck = StoreHealth(late, {}, 0.0, {"ok": True})
+    reading, models = BackgroundReading(lambda: read_state(engine, settings)), BackgroundReading(ModelServerHealth(settings).check)
 
     @routes.get("/health")
     async def health(request: Request) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
 
 
 @dataclass(frozen=True, slots=True)
-class StoreReading:
+class StoreHealth:
     """State of store, jobs and disk.
 
     ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
@@ -86,7 +86,7 @@ class StoreReading:
     disk: dict[str, Json]
 
 
-class LastReading(Generic[T]):
+class BackgroundReading(Generic[T]):
     """Newest result of a blocking reader.
 
     It runs in a thread of its own, and requests share one run of it: neither work that takes long nor a store that hangs delays an
@@ -118,7 +118,7 @@ class LastReading(Generic[T]):
             self._last = done.result()
 
 
-class ModelServers:
+class ModelServerHealth:
     """Reachability of the configured model servers, cached for 15 seconds."""
 
     def __init__(self, settings: Settings) -> None:
@@ -147,17 +147,17 @@ def store_location(settings: Settings) -> str:
     return url or str(settings.home.expanduser() / "memory.db")
 
 
-def read_state(engine: MemoryEngine, settings: Settings) -> StoreReading:
+def read_state(engine: MemoryEngine, settings: Settings) -> StoreHealth:
     """Read the state of store, jobs and disk; blocking."""
     disk = _check_disk(settings)
     try:
         found = engine.status()
     except EngramsError as fault:
-        return StoreReading(fault, {}, 0.0, disk)
-    return StoreReading(None, found["jobs"], found["lag_seconds"], disk)
+        return StoreHealth(fault, {}, 0.0, disk)
+    return StoreHealth(None, found["jobs"], found["lag_seconds"], disk)
 
 
-def _run_checks(found: StoreReading, reached: Mapping[str, bool] | None, request: Request) -> dict[str, dict[str, Json]]:
+def _run_checks(found: StoreHealth, reached: Mapping[str, bool] | None, request: Request) -> dict[str, dict[str, Json]]:
     checks: dict[str, dict[str, Json]] = {}
     if found.fault is not None:
         checks["store"] = {"ok": False, "problem": found.fault.message, "hint": found.fault.hint}

@@ -55,7 +55,7 @@ class ActionTools:
         content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
         category: Annotated[Literal["note", "fact", "preference", "procedure", "rule"], Field(description="What it is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
-    ) -> outputs.WriteOutput:
+    ) -> outputs.AddedTextOutput:
         """Remember something. Saying it twice stores it once."""
         receipt = self._engine.add(Turn(content), scope=self._bound.root, kind=Kind(category))
         if tags and receipt.id:
@@ -86,7 +86,7 @@ class ActionTools:
         page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
         return MemoryList([outputs.to_memory(record) for record in page.records])
 
-    def forget(self, id: Id) -> outputs.ChangedOutput:
+    def forget(self, id: Id) -> outputs.ChangedMemoryOutput:
         """Forget a memory and the messages that said only it."""
         record = self._bound.get(id)
         report = self._engine.preview([record.id], "forget", self._bound.root)

@@ -25,7 +25,7 @@ Ids = Annotated[list[str], Field(min_length=1, max_length=_MOST, description="Id
 
 
 @dataclass(frozen=True)
-class CandidateOutput:
+class PurgeCandidateOutput:
     """Memory that may be meant; certain: it names it."""
 
     id: str
@@ -34,8 +34,8 @@ class CandidateOutput:
 
 
 @dataclass(frozen=True)
-class CandidatesOutput:
-    memories: list[CandidateOutput]
+class PurgeCandidatesOutput:
+    memories: list[PurgeCandidateOutput]
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class PurgePreview:
     """Memories that go; the token is for one purge, within five minutes."""
 
     token: str
-    memories: list[CandidateOutput]
+    memories: list[PurgeCandidateOutput]
     sources: list[outputs.SourceOutput]
     also_said_in: list[str]
 
 
 @dataclass(frozen=True)
-class PurgePlaceOutput:
+class PurgePlaceCheckOutput:
     name: str
     looked: int
     left: int
@@ -62,7 +62,7 @@ class PurgeOutput:
 
     proven: bool
     removed: dict[str, int]
-    places: list[PurgePlaceOutput]
+    places: list[PurgePlaceCheckOutput]
 
 
 class EraseTools:
@@ -79,10 +79,10 @@ class EraseTools:
 
     def find_about(
         self, about: Annotated[str, Field(min_length=1, max_length=200, description="A person, a place or a thing.")]
-    ) -> CandidatesOutput:
+    ) -> PurgeCandidatesOutput:
         """Find memories about somebody or something, for preview_purge. Changes nothing."""
         found = self._engine.find_about(about, scope=self._bound.root)
-        return CandidatesOutput([_to_candidate(one.record, one.certain) for one in found if self._bound.is_visible(one.record)])
+        return PurgeCandidatesOutput([_to_candidate(one.record, one.certain) for one in found if self._bound.is_visible(one.record)])
 
     def preview_purge(self, ids: Ids) -> PurgePreview:
         """Tell what a purge erases. Changes nothing.
@@ -111,9 +111,9 @@ class EraseTools:
         if any(self._bound.get(id).version != version for id, version in versions.items()):
             raise ConflictError("A memory changed since the preview.", hint="Call preview_purge again.")
         done = self._engine.purge(list(versions), scope=self._bound.root, git=git)
-        places = [PurgePlaceOutput(one.name, one.looked, one.left, one.advice) for one in done.places]
+        places = [PurgePlaceCheckOutput(one.name, one.looked, one.left, one.advice) for one in done.places]
         return PurgeOutput(done.proven, dict(done.removed), places)
 
 
-def _to_candidate(record: Any, certain: bool) -> CandidateOutput:
-    return CandidateOutput(record.id, record.text, certain)
+def _to_candidate(record: Any, certain: bool) -> PurgeCandidateOutput:
+    return PurgeCandidateOutput(record.id, record.text, certain)

@@ -42,7 +42,7 @@ class ConflictsOutput:
 
 
 @dataclass(frozen=True)
-class DecisionOutput:
+class ConflictDecisionOutput:
     """Decision; ``put_away``: the superseded id, null if both stay."""
 
     put_away: str | None
@@ -101,12 +101,12 @@ class GardenTools:
 
     def settle_conflict(
         self, one: Id, other: Id, keep: Annotated[str, Field(description="The id of the one that holds; empty: both stay.")] = ""
-    ) -> DecisionOutput:
+    ) -> ConflictDecisionOutput:
         """Resolve a contradiction as the person said.
 
         The statement that is not kept is superseded; its history stays."""
         dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
-        return DecisionOutput(dropped.id if dropped else None)
+        return ConflictDecisionOutput(dropped.id if dropped else None)
 
     def plan_upkeep(self) -> UpkeepPlan:
         """Plan upkeep: merge duplicates, archive doubtful facts. Changes nothing."""

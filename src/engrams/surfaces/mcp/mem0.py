@@ -12,7 +12,7 @@ from pydantic import Field
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
-from engrams.surfaces.mcp.tools import ToolMessage
+from engrams.surfaces.mcp.tools import MessageInput
 from engrams.types import Kind, Record, Scope, Turn
 
 _MOST = 500
@@ -84,7 +84,7 @@ class Mem0Tools:
     def add_memory(
         self,
         text: Annotated[str, Field(description="What to remember.")] = "",
-        messages: Annotated[list[ToolMessage] | None, Field(description="Instead of text: a conversation.")] = None,
+        messages: Annotated[list[MessageInput] | None, Field(description="Instead of text: a conversation.")] = None,
         metadata: Annotated[dict[str, Any] | None, Field(description="JSON values kept with it.")] = None,
         user_id: User = "",
         app_id: App = "",

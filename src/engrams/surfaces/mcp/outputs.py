@@ -47,7 +47,7 @@ class SourceOutput:
 
 
 @dataclass(frozen=True)
-class ChangedOutput(MemoryOutput):
+class ChangedMemoryOutput(MemoryOutput):
     """Changed memory and reached messages; those in also_said_in stay."""
 
     sources: list[SourceOutput]
@@ -100,7 +100,7 @@ class LearnedOutput:
 
 
 @dataclass(frozen=True)
-class WriteOutput:
+class AddedTextOutput:
     """Outcome of one text: stored, duplicate, redacted, refused, unsaved or incognito."""
 
     id: str
@@ -114,7 +114,7 @@ class WriteOutput:
 class AddOutput:
     """Results, one for each text, in order."""
 
-    results: list[WriteOutput]
+    results: list[AddedTextOutput]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class ContextOutput:
 
 
 @dataclass(frozen=True)
-class ChangeOutput:
+class HistoryEntryOutput:
     """Change of a memory: changed fields before and after."""
 
     version: int
@@ -155,7 +155,7 @@ class ChangeOutput:
 class HistoryOutput:
     """Changes, oldest first."""
 
-    changes: list[ChangeOutput]
+    changes: list[HistoryEntryOutput]
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,9 @@ def to_memory(record: Record) -> MemoryOutput:
     )
 
 
-def to_changed(record: Record, report: ChangeReport | None) -> ChangedOutput:
+def to_changed(record: Record, report: ChangeReport | None) -> ChangedMemoryOutput:
     sources = [SourceOutput(one.id, one.effect, list(one.quotes)) for one in report.sources] if report else []
-    return ChangedOutput(**vars(to_memory(record)), sources=sources, also_said_in=list(report.also_said_in) if report else [])
+    return ChangedMemoryOutput(**vars(to_memory(record)), sources=sources, also_said_in=list(report.also_said_in) if report else [])
 
 
 def display_text(record: Record) -> str:
@@ -235,15 +235,15 @@ def related_to_match(found: RelatedMemory) -> MatchOutput:
     )
 
 
-def to_write(receipt: Receipt) -> WriteOutput:
+def to_write(receipt: Receipt) -> AddedTextOutput:
     learned = [LearnedOutput(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
     reasons = [f"{choice.stage}: {choice.reason}" for choice in receipt.decisions if choice.reason and receipt.outcome != "stored"]
-    return WriteOutput(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
+    return AddedTextOutput(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
 
 
-def to_change(entry: HistoryEntry) -> ChangeOutput:
+def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
     before, after = _to_json(entry.before), _to_json(entry.after)
-    return ChangeOutput(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
+    return HistoryEntryOutput(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
 
 
 def to_status(bound: ScopedEngine) -> StatusOutput:

@@ -15,15 +15,15 @@ _TITLE = 80
 
 
 @dataclass(frozen=True)
-class ResearchResult:
+class DeepResearchResult:
     id: str
     title: str
     url: str
 
 
 @dataclass(frozen=True)
-class ResearchResults:
-    results: list[ResearchResult]
+class DeepResearchResults:
+    results: list[DeepResearchResult]
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class SearchTools:
         for call in (self.search, self.fetch):
             server.add_tool(with_tool_errors(call), annotations=READS, structured_output=True)
 
-    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> ResearchResults:
+    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> DeepResearchResults:
         """Find memories that answer a question, best first."""
         found = self._bound.engine.search(query, scope=self._bound.root)
         hits = [hit.record for hit in found.hits]
-        return ResearchResults(
-            [ResearchResult(record.id, _short_title(outputs.display_text(record)), f"memory://{record.id}") for record in hits]
+        return DeepResearchResults(
+            [DeepResearchResult(record.id, _short_title(outputs.display_text(record)), f"memory://{record.id}") for record in hits]
         )
 
     def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> MemoryDocument:

@@ -36,7 +36,7 @@ _TOOLS = {
 }
 
 
-class ToolMessage(TypedDict):
+class MessageInput(TypedDict):
     """Message of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
@@ -58,7 +58,7 @@ class MemoryTools:
     def memory_add(
         self,
         text: Annotated[str, Field(description="What to remember, in one or a few sentences that stand on their own.")] = "",
-        messages: Annotated[list[ToolMessage] | None, Field(description="Instead of text: a conversation, to be learned from.")] = None,
+        messages: Annotated[list[MessageInput] | None, Field(description="Instead of text: a conversation, to be learned from.")] = None,
         kind: Annotated[Own, Field(description="What the text is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
         session: Annotated[str, Field(description="The conversation it was said in.")] = "",
@@ -130,7 +130,7 @@ class MemoryTools:
         valid_to: Annotated[str | None, Field(description="Until when it was true; empty: it still is.")] = None,
         version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
-    ) -> outputs.ChangedOutput:
+    ) -> outputs.ChangedMemoryOutput:
         """Correct a memory; its history keeps the old values.
 
         A new text also reaches what was said: sources tells which messages it replaces or shortens."""
@@ -149,7 +149,7 @@ class MemoryTools:
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
         restore: Annotated[bool, Field(description="Undo an earlier delete instead.")] = False,
         preview: Preview = False,
-    ) -> outputs.ChangedOutput:
+    ) -> outputs.ChangedMemoryOutput:
         """Forget a memory, and the messages that said only it.
 
         No search finds them; restore brings them back. sources tells which messages were forgotten or shortened."""
@@ -209,6 +209,6 @@ class MemoryTools:
             self._engine.edit(record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled")
 
 
-def _to_turn(message: ToolMessage, place: int, session: str, key: str) -> Turn:
+def _to_turn(message: MessageInput, place: int, session: str, key: str) -> Turn:
     at = parse_moment(message.get("at", ""), "at")
     return Turn(message["content"], message["role"], message.get("name", ""), at, session, f"{key}:{place}" if key else "")

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chatprotocols import NOTE, ChatDialect, error_response
 from engrams.surfaces.proxy.jsonsplice import append_member
-from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory, RequestMemory
-from engrams.surfaces.proxy.relay import RelayResponse, StreamObserver, run_call, wait_disconnect
-from engrams.surfaces.proxy.request import ProxyRequest, ThreadSessions, parse_request
+from engrams.surfaces.proxy.memorydeadlines import RequestMemory, TimeLimitedEngine
+from engrams.surfaces.proxy.relay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
+from engrams.surfaces.proxy.request import ProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.upstream import RawHeaders, UpstreamRoutes, UpstreamServer, no_upstream_error, response_headers
 from engrams.types import Hit, Json
 
@@ -29,9 +29,9 @@ _log = logging.getLogger("engrams.proxy")
 class ChatEndpoint:
     """Endpoint of one dialect before its upstreams."""
 
-    def __init__(self, upstreams: UpstreamRoutes, memory: DeadlineMemory, settings: Settings, dialect: ChatDialect) -> None:
+    def __init__(self, upstreams: UpstreamRoutes, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
         self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect
-        self._threads = ThreadSessions()
+        self._threads = ResponseSessionMap()
 
     async def __call__(self, request: Request) -> Response:
         raw = await read_body(request)
@@ -59,7 +59,7 @@ class ChatEndpoint:
             if answer.status_code != 200 or chat_request.caller is None:
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)
             if _is_stream(answer, chat_request):
-                observer = StreamObserver(self._memory, chat_request, self._settings.limits.text_bytes // 4)
+                observer = StreamedAnswerRecorder(self._memory, chat_request, self._settings.limits.text_bytes // 4)
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=True), note), gone, observer)
             body = await answer.aread()
         except httpx2.HTTPError as fault:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from engrams.surfaces.proxy.jsonsplice import INPUT, MESSAGES, PROMPT, RequestShape, text_of
+from engrams.surfaces.proxy.jsonsplice import INPUT, MESSAGES, PROMPT, ChatRequestLayout, text_of
 from engrams.types import Json
 
 _BROKEN = "upstream_disconnected"
 
 
 @dataclass(frozen=True, slots=True)
-class StreamPiece:
+class ChatStreamChunk:
     """Content of one part of a stream.
 
     ``id``: that of the whole answer. ``finished``: the model said that it is done."""
@@ -34,8 +34,8 @@ class ChatDialect:
     gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream."""
 
     path: str
-    shape: RequestShape
-    parse_piece: Callable[[Mapping[str, Json]], StreamPiece]
+    shape: ChatRequestLayout
+    parse_piece: Callable[[Mapping[str, Json]], ChatStreamChunk]
     parse_answer: Callable[[Json], str | None]
     format_break: Callable[[str], bytes]
     lines: bool = False
@@ -46,7 +46,7 @@ class ChatDialect:
         return fields.get("stream", self.lines) is True
 
 
-def parse_chat_piece(body: Mapping[str, Json]) -> StreamPiece:
+def parse_chat_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a chat chunk, its first choice."""
     text, finished = "", False
     choices = body.get("choices")
@@ -55,7 +55,7 @@ def parse_chat_piece(body: Mapping[str, Json]) -> StreamPiece:
             delta = choice.get("delta")
             text += text_of(delta.get("content")) if isinstance(delta, dict) else ""
             finished = finished or bool(choice.get("finish_reason"))
-    return StreamPiece(text, finished, bool(body.get("error")))
+    return ChatStreamChunk(text, finished, bool(body.get("error")))
 
 
 def parse_chat_answer(body: Json) -> str | None:
@@ -67,13 +67,13 @@ def parse_chat_answer(body: Json) -> str | None:
     return text_of(message.get("content")) if isinstance(message, dict) else ""
 
 
-def parse_response_piece(body: Mapping[str, Json]) -> StreamPiece:
+def parse_response_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a typed event of the Responses protocol."""
     kind = body.get("type")
     held = body.get("response")
     name = held.get("id") if isinstance(held, dict) else ""
     delta = body.get("delta") if kind == "response.output_text.delta" else ""
-    return StreamPiece(
+    return ChatStreamChunk(
         delta if isinstance(delta, str) else "",
         kind in ("response.completed", "response.incomplete"),
         kind in ("error", "response.failed") or bool(body.get("error")),
@@ -90,9 +90,9 @@ def parse_response_answer(body: Json) -> str | None:
     return "\n".join(text for message in messages if (text := text_of(message.get("content"))))
 
 
-def parse_ollama_piece(body: Mapping[str, Json]) -> StreamPiece:
+def parse_ollama_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a line of Ollama's protocol."""
-    return StreamPiece(_ollama_text(body), body.get("done") is True, bool(body.get("error")))
+    return ChatStreamChunk(_ollama_text(body), body.get("done") is True, bool(body.get("error")))
 
 
 def parse_ollama_answer(body: Json) -> str | None:

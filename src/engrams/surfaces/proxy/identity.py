@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from engrams import clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.jsonsplice import ChatEnvelope, text_of
+from engrams.surfaces.proxy.jsonsplice import ParsedChatRequest, text_of
 from engrams.types import Json, Scope
 
 
@@ -34,7 +34,7 @@ class ChatCaller:
     message: str = ""
 
 
-def identify(headers: Mapping[str, str], envelope: ChatEnvelope, settings: Settings) -> ChatCaller:
+def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: Settings) -> ChatCaller:
     """Identify the caller of a chat request.
 
     The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id`` (not where tokens
@@ -78,7 +78,7 @@ def _key_scope(owner: str, user: str) -> Scope | None:
     return scope if user in ("", scope.labels[-1]) else scope.within("user", user)
 
 
-def opening_id(envelope: ChatEnvelope) -> str:
+def opening_id(envelope: ParsedChatRequest) -> str:
     """Identify a conversation without an id by its first user message."""
     for message in envelope.messages:
         if isinstance(message, dict) and message.get("role") == "user":
@@ -86,7 +86,7 @@ def opening_id(envelope: ChatEnvelope) -> str:
     return ""
 
 
-def turn_id(caller: ChatCaller, envelope: ChatEnvelope, place: int, text: str) -> str:
+def turn_id(caller: ChatCaller, envelope: ParsedChatRequest, place: int, text: str) -> str:
     """Compute an id for the turn at index ``place``.
 
     The same for a request sent again, another for the same words said later. It covers the messages before, without system messages:

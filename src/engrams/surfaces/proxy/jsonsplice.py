@@ -20,7 +20,7 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 
 
 @dataclass(frozen=True, slots=True)
-class RequestShape:
+class ChatRequestLayout:
     """Shape of a kind of request.
 
     ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the last user
@@ -30,9 +30,9 @@ class RequestShape:
     into: Literal["message", "instructions", "prompt"]
 
 
-MESSAGES = RequestShape("messages", "message")
-INPUT = RequestShape("input", "instructions")
-PROMPT = RequestShape("prompt", "prompt")
+MESSAGES = ChatRequestLayout("messages", "message")
+INPUT = ChatRequestLayout("input", "instructions")
+PROMPT = ChatRequestLayout("prompt", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class JsonMember:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatEnvelope:
+class ParsedChatRequest:
     """Request as text, with parsed fields and offsets of members and messages."""
 
     text: str
@@ -54,7 +54,7 @@ class ChatEnvelope:
     members: tuple[JsonMember, ...]
     messages: tuple[Json, ...]
     spans: tuple[Span, ...]
-    shape: RequestShape = MESSAGES
+    shape: ChatRequestLayout = MESSAGES
 
     @property
     def last_user_index(self) -> int:
@@ -109,7 +109,7 @@ class ChatEnvelope:
         return member.value + 1, member.value + 1, json.dumps(memory + "\n\n")[1:-1]
 
 
-def parse_envelope(raw: bytes, shape: RequestShape = MESSAGES) -> ChatEnvelope | None:
+def parse_envelope(raw: bytes, shape: ChatRequestLayout = MESSAGES) -> ParsedChatRequest | None:
     """Parse a request; None: no JSON object with messages."""
     try:
         return _parse(raw.decode("utf-8"), shape)
@@ -141,7 +141,7 @@ def attachment_types(content: Json) -> tuple[str, ...]:
     return tuple(kind for kind in types if kind and kind not in _TEXT_PARTS)
 
 
-def _parse(text: str, shape: RequestShape) -> ChatEnvelope | None:
+def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
     fields: dict[str, Json] = {}
     members: list[JsonMember] = []
     spans: tuple[Span, ...] = ()
@@ -162,7 +162,7 @@ def _parse(text: str, shape: RequestShape) -> ChatEnvelope | None:
     said = fields.get(shape.key)
     if isinstance(said, str) and shape is not MESSAGES:
         said, spans = [{"role": "user", "content": said}], ()
-    return ChatEnvelope(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
+    return ParsedChatRequest(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
 
 
 def _parse_array(text: str, at: int) -> tuple[list[Json], tuple[Span, ...], int]:

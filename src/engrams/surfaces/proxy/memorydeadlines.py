@@ -53,7 +53,7 @@ class RequestMemory:
     note: str
 
 
-class DeadlineMemory:
+class TimeLimitedEngine:
     """Engine behind deadlines; late lookups go on in their thread."""
 
     def __init__(self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:

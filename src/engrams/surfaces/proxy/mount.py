@@ -19,7 +19,7 @@ from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chat import ChatEndpoint
 from engrams.surfaces.proxy.chatprotocols import CHAT, DIALECTS, error_response
-from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, DeadlineMemory, MemoryDeadlines
+from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, MemoryDeadlines, TimeLimitedEngine
 from engrams.surfaces.proxy.offline import HOW, OfflineChat
 from engrams.surfaces.proxy.relay import RelayResponse, cancel_task, run_call, wait_disconnect
 from engrams.surfaces.proxy.upstream import ModelCatalogue, UpstreamRoutes, no_upstream_error, response_headers
@@ -40,7 +40,7 @@ class ProxyMount:
 
     def __init__(self, engine: MemoryEngine, settings: Settings, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
         self._settings = settings
-        self._memory = DeadlineMemory(engine, deadlines)
+        self._memory = TimeLimitedEngine(engine, deadlines)
         self._upstreams = UpstreamRoutes(settings.serve)
         self._warming: asyncio.Task[None] | None = None
         self._interval = sys.getswitchinterval()

@@ -12,7 +12,7 @@ from engrams import clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chat import BODY_BYTES, hit_to_dict, read_body
 from engrams.surfaces.proxy.chatprotocols import NOTE, error_response, sse_event
-from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory
+from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.request import ProxyRequest, parse_request
 from engrams.types import Hit, Json, Kind
 
@@ -28,7 +28,7 @@ _QUOTE = 300
 class OfflineChat:
     """Chat endpoint and model list without an upstream."""
 
-    def __init__(self, memory: DeadlineMemory, settings: Settings) -> None:
+    def __init__(self, memory: TimeLimitedEngine, settings: Settings) -> None:
         self._memory, self._settings = memory, settings
 
     async def chat(self, request: Request) -> Response:

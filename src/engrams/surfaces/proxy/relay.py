@@ -11,7 +11,7 @@ import httpx2
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from engrams.surfaces.proxy.memorydeadlines import DeadlineMemory
+from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.request import ProxyRequest
 from engrams.surfaces.proxy.upstream import RawHeaders
 
@@ -26,7 +26,7 @@ class RelayResponse(Response):
     bytes are passed raw and a break is passed on as a break. ``gone`` resolves when the client has left."""
 
     def __init__(
-        self, answer: httpx2.Response, headers: RawHeaders, gone: asyncio.Task[None], observer: StreamObserver | None = None
+        self, answer: httpx2.Response, headers: RawHeaders, gone: asyncio.Task[None], observer: StreamedAnswerRecorder | None = None
     ) -> None:
         super().__init__(status_code=answer.status_code)
         self.raw_headers = headers
@@ -59,7 +59,7 @@ class RelayResponse(Response):
             return False
         return True
 
-    async def _send_observed(self, send: Send, observer: StreamObserver) -> bool:
+    async def _send_observed(self, send: Send, observer: StreamedAnswerRecorder) -> bool:
         try:
             async for chunk in self._answer.aiter_bytes():
                 await observer.wait_question()
@@ -105,13 +105,13 @@ async def run_call(leaving: Coroutine[Any, Any, None], work: Callable[[asyncio.T
 _LINE_BYTES = 16_000_000
 
 
-class StreamObserver:
+class StreamedAnswerRecorder:
     """Collect the text of a streamed answer and store both turns.
 
     The user's turn is stored before the first chunk, the answer's after the last. At most ``limit`` characters are collected, however the
     bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``: that of the answer."""
 
-    def __init__(self, memory: DeadlineMemory, chat_request: ProxyRequest, limit: int) -> None:
+    def __init__(self, memory: TimeLimitedEngine, chat_request: ProxyRequest, limit: int) -> None:
         assert chat_request.caller is not None
         self.finished = False
         self.failed = False

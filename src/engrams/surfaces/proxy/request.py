@@ -11,7 +11,7 @@ from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
 from engrams.surfaces.proxy.identity import ChatCaller, identify, turn_id
-from engrams.surfaces.proxy.jsonsplice import PROMPT, ChatEnvelope, attachment_types, parse_envelope, text_of
+from engrams.surfaces.proxy.jsonsplice import PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
 from engrams.types import Json, Turn
 
 
@@ -22,12 +22,12 @@ class ProxyRequest:
     ``skip_reason`` says why; with a caller its turns are stored."""
 
     raw: bytes
-    envelope: ChatEnvelope | None
+    envelope: ParsedChatRequest | None
     caller: ChatCaller | None
     skip_reason: str
     question: Turn | None = None
     dialect: ChatDialect = CHAT
-    threads: ThreadSessions | None = None
+    threads: ResponseSessionMap | None = None
 
     @property
     def fields(self) -> Mapping[str, Json]:
@@ -72,7 +72,7 @@ class ProxyRequest:
 
 
 def parse_request(
-    headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: ChatDialect = CHAT, threads: ThreadSessions | None = None
+    headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: ChatDialect = CHAT, threads: ResponseSessionMap | None = None
 ) -> ProxyRequest:
     """Parse a request; never raises.
 
@@ -96,12 +96,12 @@ def parse_request(
     return ProxyRequest(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
 
 
-def _is_completion(envelope: ChatEnvelope) -> bool:
+def _is_completion(envelope: ParsedChatRequest) -> bool:
     """Detect completions of text or code, which are no conversation."""
     return envelope.shape is PROMPT and bool(envelope.fields.get("raw") or envelope.fields.get("suffix"))
 
 
-def _question_turn(caller: ChatCaller, envelope: ChatEnvelope) -> Turn | None:
+def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | None:
     """Build the turn of the last user message, the only new one."""
     place = envelope.last_user_index
     if place < 0:
@@ -139,7 +139,7 @@ _JSON = re.compile(r"\bjson\b|\{\s*\"(title|tags|emoji|follow_ups)\"", re.IGNORE
 _HEAD = 600
 
 
-def is_client_task(headers: Mapping[str, str], envelope: ChatEnvelope) -> bool:
+def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> bool:
     """Detect a client task by header, metadata or prompt."""
     metadata = envelope.fields.get("metadata")
     named = [*(headers.get(name) for name in _HEADERS), metadata.get("task") if isinstance(metadata, dict) else None]
@@ -168,7 +168,7 @@ def _is_task_prompt(message: Json, last: bool) -> bool:
 _MOST = 10_000
 
 
-class ThreadSessions:
+class ResponseSessionMap:
     """Sessions by response id; the latest ten thousand, event loop only."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from engrams import prompts
 from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest
 from engrams.tend.garden.duplicatemerge import absorb, is_mergeable
-from engrams.tend.garden.rulejobs import GardenScope, GardenStep, archive_record, is_guarded, order_pair, preview_texts
+from engrams.tend.garden.rulejobs import GardenJobInput, GardenStep, archive_record, is_guarded, order_pair, preview_texts
 from engrams.types import Edge, EdgeType, Record
 
 _SHOWN = 60
@@ -47,7 +47,7 @@ _SCHEMA: dict[str, Any] = {
 
 
 @dataclass(slots=True)
-class AgentVisit:
+class GardenVisitResult:
     """Results of one visit.
 
     ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for."""
@@ -65,7 +65,7 @@ class AgentVisit:
 class GardenAgent:
     """Agent of one visit. Stores nothing; the cycle commits its ``steps``."""
 
-    def __init__(self, chat: Chat, garden: GardenScope, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
+    def __init__(self, chat: Chat, garden: GardenJobInput, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
         """Set up a visit.
 
         ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to the model."""
@@ -73,7 +73,7 @@ class GardenAgent:
         self._known = {record.id: record for record in garden.records}
         self._shown: list[Record] = []
 
-    def visit(self, made: AgentVisit, tokens: int, spent: Callable[[ChatAnswer], None], alive: Callable[[], None]) -> None:
+    def visit(self, made: GardenVisitResult, tokens: int, spent: Callable[[ChatAnswer], None], alive: Callable[[], None]) -> None:
         """Ask the model until it reports, or tokens or answers run out.
 
         Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive`` before each request. ModelError: the model
@@ -118,7 +118,7 @@ class GardenAgent:
             lines.append(f"{number}. {record.kind} {prompts.quote(preview_texts((record,))[0])} ({record.recorded_at:%Y-%m-%d})")
         return "\n".join(lines) or "none"
 
-    def _run_action(self, action: dict[str, Any], made: AgentVisit) -> str:
+    def _run_action(self, action: dict[str, Any], made: GardenVisitResult) -> str:
         reason = " ".join(str(action.get("reason") or "").split())[:_REASON]
         match action["do"]:
             case "look":

@@ -13,12 +13,12 @@ from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.ports import LEARNED, Chat, ChatAnswer, Clock, Embedder, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import JOBS, Settings
-from engrams.tend.garden.agent import AgentVisit, GardenAgent
+from engrams.tend.garden.agent import GardenAgent, GardenVisitResult
 from engrams.tend.garden.duplicatemerge import link_related, merge_duplicates, strengthen_links, unify_tags
 from engrams.tend.garden.rulejobs import (
     STATEMENTS,
+    GardenJobInput,
     GardenPlan,
-    GardenScope,
     GardenStep,
     StatementConflict,
     find_conflicts,
@@ -108,7 +108,7 @@ class CycleRunner:
             notes.append("the chat model is asked when the cycle runs")
         return GardenPlan(owner, tuple(steps), tuple(find_conflicts(garden)), tuple(notes))
 
-    def load_scope(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[GardenScope, list[str]]:
+    def load_scope(self, owner: Scope, jobs: Sequence[str] = ()) -> tuple[GardenJobInput, list[str]]:
         """Load an owner's statements (vectors where ``jobs`` compare), with notes."""
         deps, notes = self.deps, []
         every = tuple(self._load_statements(owner))
@@ -124,9 +124,9 @@ class CycleRunner:
             for edge in deps.store.edges(owner, ids[start : start + _ROWS]):
                 edges[edge.source, edge.target, edge.type] = edge
         settled = frozenset(self.states.get(owner).settled)
-        return GardenScope(owner, deps.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
+        return GardenJobInput(owner, deps.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
 
-    def _plan_job(self, job: str, garden: GardenScope) -> list[GardenStep]:
+    def _plan_job(self, job: str, garden: GardenJobInput) -> list[GardenStep]:
         match job:
             case "verify":
                 return verify_files(garden)
@@ -282,7 +282,7 @@ class CycleRunner:
             return self._save_progress(owner, replace(progress, report=replace(progress.report, notes=(*progress.report.notes, *note))))
         self._save_progress(owner, replace(progress, report=replace(progress.report, state="interrupted")))
         garden, _ = self.load_scope(owner)
-        made = AgentVisit()
+        made = GardenVisitResult()
         try:
             queue = [entry.why for entry in list_entries(self.deps.store, owner) if entry.why][:_TOLD]
             agent = GardenAgent(chat, garden, lambda query: self.deps.search(owner, query), queue)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engrams.ports import EmbedderCard
-from engrams.tend.garden.rulejobs import GardenScope, GardenStep, make_change, order_pair, preview_texts
+from engrams.tend.garden.rulejobs import GardenJobInput, GardenStep, make_change, order_pair, preview_texts
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
@@ -25,7 +25,7 @@ _OVERLAP = 0.8
 _MOVED_TYPES = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
 
 
-def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
+def merge_duplicates(garden: GardenJobInput) -> list[GardenStep]:
     """Merge near-identical statements into the strongest of each group.
 
     Their cosine is above ``merge``, and they differ in no number, name, date or negation."""
@@ -43,7 +43,7 @@ def merge_duplicates(garden: GardenScope) -> list[GardenStep]:
     return [absorb(garden, garden.records[stays], [garden.records[place] for place in goes]) for stays, goes in groups.items()]
 
 
-def find_near_pairs(garden: GardenScope, floor: float) -> list[tuple[int, int]]:
+def find_near_pairs(garden: GardenJobInput, floor: float) -> list[tuple[int, int]]:
     """Find index pairs above ``floor``, nearest first, at most 16 per row."""
     free = [place for place, _ in garden.untouched() if garden.vectors.shape[1] and garden.vectors[place].any()]
     rows = garden.vectors[free]
@@ -83,7 +83,9 @@ def is_mergeable(one: Record, other: Record) -> bool:
     return things[0] == things[1] if all(things) else jaccard(one.text, other.text) >= _OVERLAP
 
 
-def absorb(garden: GardenScope, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same") -> GardenStep:
+def absorb(
+    garden: GardenJobInput, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same"
+) -> GardenStep:
     """Build the step that merges records into ``stays``.
 
     Strengths add up, the confidence is the highest, and the evidence is that of all."""
@@ -139,7 +141,7 @@ _RELATED = 0.5
 """Floor of related memories where the model's card has none."""
 
 
-def link_related(garden: GardenScope, card: EmbedderCard) -> list[GardenStep]:
+def link_related(garden: GardenJobInput, card: EmbedderCard) -> list[GardenStep]:
     """Link similar memories of different sessions, nearest first."""
     known = {order_pair(edge.source, edge.target) for edge in garden.links if edge.type is EdgeType.RELATES_TO}
     counts: Counter[int] = Counter()
@@ -159,7 +161,7 @@ def link_related(garden: GardenScope, card: EmbedderCard) -> list[GardenStep]:
     return steps
 
 
-def strengthen_links(garden: GardenScope) -> list[GardenStep]:
+def strengthen_links(garden: GardenJobInput) -> list[GardenStep]:
     """Link memories found together; known links grow by a tenth, to 1."""
     texts = {record.id: record for record in garden.records}
     weights = {order_pair(edge.source, edge.target): edge for edge in garden.links if edge.type is EdgeType.RELATES_TO}
@@ -189,7 +191,7 @@ def strengthen_links(garden: GardenScope) -> list[GardenStep]:
 _PREFIX = "tag:"
 
 
-def unify_tags(garden: GardenScope) -> list[GardenStep]:
+def unify_tags(garden: GardenJobInput) -> list[GardenStep]:
     """Replace tags by their most used spelling; remove orphaned tag links."""
     names = _find_spellings(garden)
     steps: list[GardenStep] = []
@@ -215,7 +217,7 @@ def unify_tags(garden: GardenScope) -> list[GardenStep]:
     return steps
 
 
-def _find_spellings(garden: GardenScope) -> dict[str, str]:
+def _find_spellings(garden: GardenJobInput) -> dict[str, str]:
     """Map rarer spellings to the most used one, compared folded and stemmed."""
     counts = Counter(tag for record in garden.records for tag in record.tags)
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)

@@ -13,7 +13,16 @@ from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch
 from engrams.settings import JOBS
 from engrams.tend.garden.cycle import ACTOR, CycleRequest, CycleRunner, GardenDeps
 from engrams.tend.garden.rulejobs import GardenPlan, StatementConflict, decide_conflict, find_conflicts, order_pair
-from engrams.tend.garden.state import CycleReport, GardenState, QueueEntry, compute_pause, decode, encode, list_entries, make_wake_job
+from engrams.tend.garden.state import (
+    CycleReport,
+    GardenState,
+    ScheduledGardenCycle,
+    compute_pause,
+    decode,
+    encode,
+    list_entries,
+    make_wake_job,
+)
 from engrams.types import Edge, EdgeType, Record, Scope, ScopeInput, Status
 
 Place: TypeAlias = ScopeInput
@@ -57,7 +66,7 @@ class MemoryGarden:
         """Return the reports of the last cycles, oldest first."""
         return self._states.get(_owner_of(scope)).reports
 
-    def queue(self, scope: Place) -> tuple[QueueEntry, ...]:
+    def queue(self, scope: Place) -> tuple[ScheduledGardenCycle, ...]:
         """Return scheduled cycles by priority, then time."""
         return list_entries(self._deps.store, _owner_of(scope))
 

@@ -69,7 +69,7 @@ class GardenPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class GardenScope:
+class GardenJobInput:
     """Active statements of an owner, oldest first, as input of a job.
 
     ``vectors``: [records, dimension], zeros for none. ``links``: edges at any of them. ``settled``: pairs of ids with a decision.
@@ -106,7 +106,7 @@ STALE = "stale"
 """Metadata key of facts with changed or missing files: which, and when seen."""
 
 
-def prune_weak(garden: GardenScope) -> list[GardenStep]:
+def prune_weak(garden: GardenJobInput) -> list[GardenStep]:
     """Archive memories with confidence below ``prune`` and strength of 1.
 
     They are at least ``prune_hours`` old. Corrections and what a person said come last, so that they stay where more is weak than a cycle
@@ -129,14 +129,14 @@ def is_guarded(record: Record) -> bool:
     return record.kind is Kind.CORRECTION or (record.provenance.channel == "user" and not record.provenance.extractor)
 
 
-def archive_record(garden: GardenScope, record: Record, reason: str, job: str = "prune") -> GardenStep:
+def archive_record(garden: GardenJobInput, record: Record, reason: str, job: str = "prune") -> GardenStep:
     """Build the step that archives one memory; it can be undone."""
     garden.taken.add(record.id)
     change = make_change(record, {"status": Status.ARCHIVED, "retired_at": garden.now}, "archive")
     return GardenStep(job, "archive", (record.id,), preview_texts((record,)), reason, (change,))
 
 
-def verify_files(garden: GardenScope) -> list[GardenStep]:
+def verify_files(garden: GardenJobInput) -> list[GardenStep]:
     """Lower the confidence of facts whose source files changed or are gone.
 
     Each state of a file counts once."""
@@ -177,7 +177,7 @@ def _file_state(name: str, root: str, since: datetime) -> str:
 _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 
 
-def find_conflicts(garden: GardenScope) -> list[StatementConflict]:
+def find_conflicts(garden: GardenJobInput) -> list[StatementConflict]:
     """Find contradictions and competing values of single-valued slots, latest first."""
     known = {record.id: record for _, record in garden.untouched()}
     found: dict[tuple[str, str], str] = {}
@@ -196,7 +196,7 @@ def _make_conflict(one: Record, other: Record, reason: str) -> StatementConflict
     return StatementConflict(first, second, reason, _pick_trusted(one, other).id)
 
 
-def settle_conflicts(garden: GardenScope, found: list[StatementConflict]) -> list[GardenStep]:
+def settle_conflicts(garden: GardenJobInput, found: list[StatementConflict]) -> list[GardenStep]:
     """Resolve each conflict in favour of the statement it would keep."""
     steps = []
     for conflict in found[: garden.settings.max_changes]:
@@ -207,7 +207,7 @@ def settle_conflicts(garden: GardenScope, found: list[StatementConflict]) -> lis
     return steps
 
 
-def decide_conflict(garden: GardenScope, keep: Record, drop: Record, reason: str) -> GardenStep:
+def decide_conflict(garden: GardenJobInput, keep: Record, drop: Record, reason: str) -> GardenStep:
     """Build the step that supersedes one of two statements.
 
     An earlier loser ends when the winner begins; a later one never held."""

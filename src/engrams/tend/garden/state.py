@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engrams.clock import parse_time
 from engrams.errors import ConflictError
-from engrams.ports import GARDEN_STATE, WAKE, Job, JobQueue, JobSpec, OwnerState, OwnerStateRow, RecordStore
+from engrams.ports import GARDEN_STATE, WAKE, Job, JobQueue, JobSpec, OwnerStateRow, OwnerStateStore, RecordStore
 from engrams.read.request import visible_scopes
 from engrams.settings import GardenSettings
 from engrams.types import Scope, Status
@@ -92,7 +92,7 @@ class GardenState:
 class GardenStates:
     """Garden states of all owners, changed by compare and swap."""
 
-    def __init__(self, store: OwnerState) -> None:
+    def __init__(self, store: OwnerStateStore) -> None:
         self._store = store
 
     def load_row(self, owner: Scope) -> OwnerStateRow:
@@ -145,7 +145,7 @@ _GROWN = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class QueueEntry:
+class ScheduledGardenCycle:
     """Scheduled cycle. A higher ``priority`` goes first."""
 
     id: str
@@ -155,7 +155,7 @@ class QueueEntry:
     name: str
 
 
-def list_entries(jobs: JobQueue, owner: Scope) -> tuple[QueueEntry, ...]:
+def list_entries(jobs: JobQueue, owner: Scope) -> tuple[ScheduledGardenCycle, ...]:
     """List an owner's entries by priority, then time; overdue ones included."""
     found = [_to_entry(job) for job in jobs.waiting(WAKE, f"{owner.key}|")]
     return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
@@ -186,8 +186,8 @@ def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, reco
     return tuple(found)
 
 
-def _to_entry(job: Job) -> QueueEntry:
-    return QueueEntry(job.id, job.due, job.priority, str(job.payload.get("why", "")), job.key.rpartition("|")[2])
+def _to_entry(job: Job) -> ScheduledGardenCycle:
+    return ScheduledGardenCycle(job.id, job.due, job.priority, str(job.payload.get("why", "")), job.key.rpartition("|")[2])
 
 
 _DOUBLED = 6

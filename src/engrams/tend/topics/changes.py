@@ -43,7 +43,7 @@ def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[st
     return {name: sorted(ids) for name, ids in found.items()}
 
 
-class TopicBoard:
+class TopicEditor:
     """Editable topics and members of a scope, with the write they need."""
 
     def __init__(self, store: Store, scope: Scope, card: EmbedderCard, at: datetime) -> None:

@@ -12,7 +12,7 @@ from engrams.ports import RecordChange as Edit
 from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import TopicSettings
 from engrams.tend.topics import label, merge
-from engrams.tend.topics.changes import TopicBoard, exact_reach, load_members, load_topics
+from engrams.tend.topics.changes import TopicEditor, exact_reach, load_members, load_topics
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, ScopeInput, Status, Tier, Topic
 
 Names: TypeAlias = list[str]
@@ -145,7 +145,7 @@ class MemoryTopics:
         if not card.dimension:
             return TopicChange()
         with self._lock:
-            board = TopicBoard(self._store, scope, card, self._clock())
+            board = TopicEditor(self._store, scope, card, self._clock())
             placed, seen = board.place_by_member(), set[str]()
             change = TopicChange()
             for page in self._iter_pages(scope):
@@ -156,7 +156,7 @@ class MemoryTopics:
             self._write(board)
         return change + self._label(scope)
 
-    def _assign(self, board: TopicBoard, records: Sequence[Record]) -> TopicChange:
+    def _assign(self, board: TopicEditor, records: Sequence[Record]) -> TopicChange:
         if not records:
             return TopicChange()
         section, owner = self._settings, records[0].scope.owner
@@ -196,7 +196,7 @@ class MemoryTopics:
     def _name_groups(self, texts: Sequence[Sequence[str]]) -> Names:
         return label.name_groups(texts, self._chat) if self._chat is not None and texts else [""] * len(texts)
 
-    def _write(self, board: TopicBoard) -> None:
+    def _write(self, board: TopicEditor) -> None:
         batch = board.build_batch()
         if batch is not None:
             self._store.commit(batch)

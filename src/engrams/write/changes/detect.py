@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engrams.ports import CandidateQuery, Embedder, RecordQuery, Store
-from engrams.settings import ChangeSettings
+from engrams.settings import ChangeDetectionSettings
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 from engrams.types import BESIDE, EdgeType, Kind, Record, Status
@@ -19,7 +19,7 @@ from engrams.write.changeset import ChangeSet
 from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
 
 if TYPE_CHECKING:
-    from engrams.write.changes.features import SaidMessage
+    from engrams.write.changes.features import AnalysedMessage
 
 _SAID = (Kind.TURN, Kind.NOTE)
 _NEAREST = 6
@@ -44,7 +44,7 @@ class ChangeDetector:
     """Detector of earlier statements that a new one ends.
     Messages it has read are cached."""
 
-    def __init__(self, store: Store, model: str, plain: Embedder, settings: ChangeSettings) -> None:
+    def __init__(self, store: Store, model: str, plain: Embedder, settings: ChangeDetectionSettings) -> None:
         """Set up the detector.
 
         ``model``: whose vectors the store holds, empty for none; ``plain``: the embedder that the weights were trained with."""
@@ -80,10 +80,10 @@ class ChangeDetector:
         ]
         return sorted(found, key=lambda one: (-one.probability, one.old.id))
 
-    def _read(self, record: Record) -> SaidMessage:
+    def _read(self, record: Record) -> AnalysedMessage:
         return self._read_text(record.text, record.speaker or record.role, record.recorded_at)
 
-    def _read_message(self, text: str, speaker: str, at: datetime) -> SaidMessage:
+    def _read_message(self, text: str, speaker: str, at: datetime) -> AnalysedMessage:
         return read_message(text, speaker, at, self._embed)
 
     def _find_earlier(self, record: Record) -> list[Record]:

@@ -12,7 +12,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Chat, ChatAnswer, ChatRequest
 
 
-class KeptChat:
+class CachedChat:
     """Chat model that answers each question once, for all processes.
 
     Answers are stored before they are used, but for those that were cut; failures are remembered in this process only."""

@@ -18,7 +18,7 @@ from engrams.prompts import load, quote
 from engrams.text.normalize import fold
 from engrams.text.tagremoval import remove_tagged
 from engrams.types import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
-from engrams.write.candidate import Candidate, canonical_subject, normalize_category
+from engrams.write.candidate import CandidateStatement, canonical_subject, normalize_category
 from engrams.write.predicateslots import canonical_predicate, is_contrary, is_single
 from engrams.write.rules import is_explicit
 
@@ -93,7 +93,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractionBriefing:
+class ExtractionContext:
     """Context of an extraction besides the messages.
     ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not answer. ``context``: turns that are shown
     only to understand the others."""
@@ -105,14 +105,14 @@ class ExtractionBriefing:
 
 
 def extract_by_model(
-    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[StageDecision]
-) -> tuple[dict[str, list[Candidate]], ModelCost]:
+    records: Sequence[Record], briefing: ExtractionContext, chat: Chat, batch: int, decisions: list[StageDecision]
+) -> tuple[dict[str, list[CandidateStatement]], ModelCost]:
     """Extract candidates by record, with the cost.
 
     At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement whose quote
     is not literally in a message is dropped with a decision; a wrong number is corrected by the quote. ModelError where the model fails for
     good."""
-    found: dict[str, list[Candidate]] = {}
+    found: dict[str, list[CandidateStatement]] = {}
     cost = ModelCost()
     groups = _group_records(records, batch)
     while groups:
@@ -160,7 +160,7 @@ def count_together(records: Sequence[Record], batch: int) -> int:
 
 
 def _ask_statements(
-    group: list[Record], briefing: ExtractionBriefing, chat: Chat, decisions: list[StageDecision]
+    group: list[Record], briefing: ExtractionContext, chat: Chat, decisions: list[StageDecision]
 ) -> tuple[list[ExtractedStatement], ModelCost, bool]:
     prompt = load(briefing.prompt)
     known = briefing.known[:_KNOWN]
@@ -201,7 +201,7 @@ def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:
 
 def _to_candidate(
     statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[StageDecision]
-) -> Candidate | None:
+) -> CandidateStatement | None:
     source, literal = _locate_quote(statement, group)
     if source is None:
         decisions.append(StageDecision("extract", "drop", "its quote is not in the message", statement.text[:200]))
@@ -218,7 +218,7 @@ def _to_candidate(
     begun = _parse_start(statement.since, source.recorded_at)
     if statement.since and begun is None:
         decisions.append(StageDecision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
-    candidate = Candidate(
+    candidate = CandidateStatement(
         text=" ".join(statement.text.split()),
         kind=kind,
         subject=subject,
@@ -335,15 +335,15 @@ LANES = ("facts", "rules")
 
 @dataclass(frozen=True, slots=True)
 class _LaneResult:
-    found: dict[str, list[Candidate]]
+    found: dict[str, list[CandidateStatement]]
     cost: ModelCost
     decisions: list[StageDecision]
     problem: ModelError | BudgetError | None = None
 
 
 def extract_in_lanes(
-    records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int, decisions: list[StageDecision], only: str = ""
-) -> tuple[dict[str, list[Candidate]], ModelCost, str]:
+    records: Sequence[Record], briefing: ExtractionContext, chat: Chat, batch: int, decisions: list[StageDecision], only: str = ""
+) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
     """Extract in both lanes, or the one named ``only``.
 
     Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails finds
@@ -356,7 +356,7 @@ def extract_in_lanes(
         _, problem = failed[0]
         if problem is not None:
             raise problem
-    found: dict[str, list[Candidate]] = {}
+    found: dict[str, list[CandidateStatement]] = {}
     cost = ModelCost()
     for name, lane in zip(names, done, strict=True):
         decisions.extend(replace(one, reason=f"{name}: {one.reason}") for one in lane.decisions)
@@ -366,7 +366,7 @@ def extract_in_lanes(
     return {source: _drop_repeated_facts(candidates) for source, candidates in found.items()}, cost, failed[0][0] if failed else ""
 
 
-def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionBriefing, chat: Chat, batch: int) -> _LaneResult:
+def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionContext, chat: Chat, batch: int) -> _LaneResult:
     own_decisions: list[StageDecision] = []
     try:
         found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, own_decisions)
@@ -375,7 +375,7 @@ def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionBriefing
     return _LaneResult(found, cost, own_decisions)
 
 
-def _drop_repeated_facts(candidates: list[Candidate]) -> list[Candidate]:
+def _drop_repeated_facts(candidates: list[CandidateStatement]) -> list[CandidateStatement]:
     ruled = {item.quote for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL for item in one.evidence}
     kept = [one for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL or not ruled & {item.quote for item in one.evidence}]
     return list(dict.fromkeys(kept))

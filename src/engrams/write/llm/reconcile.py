@@ -12,7 +12,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.prompts import load, quote
 from engrams.types import ModelCost, Record, StageDecision
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.reconcile import MARGIN, Reconciliation, find_conflict
 
 _RETRIES = 3
@@ -21,7 +21,7 @@ _ANSWER, _ROW = 512, 128
 NO_COST = ModelCost()
 
 
-class ReconcileRow(BaseModel):
+class ModelReconcileDecision(BaseModel):
     """One decision as a model returns it."""
 
     new: int = Field(ge=0)
@@ -56,19 +56,19 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ModelVerdicts:
+class ReconcileDecisions:
     """Decisions of a model about new statements, by their number from 1.
     ``removed``: known ones that are to go. ``failed``: the model gave none."""
 
-    rows: Mapping[int, ReconcileRow]
+    rows: Mapping[int, ModelReconcileDecision]
     removed: tuple[Record, ...] = ()
     cost: ModelCost = NO_COST
     failed: bool = False
 
 
 def ask_verdicts(
-    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[StageDecision], *, patient: bool = False
-) -> ModelVerdicts:
+    candidates: Sequence[CandidateStatement], known: Sequence[Record], chat: Chat, decisions: list[StageDecision], *, patient: bool = False
+) -> ReconcileDecisions:
     """Ask a model in one question how new statements meet known ones.
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. ``patient``: a failure that
@@ -79,16 +79,18 @@ def ask_verdicts(
         if patient and isinstance(problem, ModelError) and problem.retryable:
             raise
         decisions.append(StageDecision("reconcile", "failed", f"the model failed: {problem.message}"[:200]))
-        return ModelVerdicts({}, (), ModelCost(calls=1), failed=True)
+        return ReconcileDecisions({}, (), ModelCost(calls=1), failed=True)
     kept = {row.new: row for row in rows if row.new and row.verdict != "remove"}
     named = {number for row in kept.values() for number in row.known}
     gone = {number for row in rows if row.verdict == "remove" for number in row.known} - named
     trusted = min(candidate.trust for candidate in candidates)
     removed = tuple(known[number - 1] for number in sorted(gone) if known[number - 1].trust <= trusted + MARGIN)
-    return ModelVerdicts(kept, removed, cost)
+    return ReconcileDecisions(kept, removed, cost)
 
 
-def judge_candidate(candidate: Candidate, row: ReconcileRow | None, targets: Sequence[Record], by_rules: Reconciliation) -> Reconciliation:
+def judge_candidate(
+    candidate: CandidateStatement, row: ModelReconcileDecision | None, targets: Sequence[Record], by_rules: Reconciliation
+) -> Reconciliation:
     """Turn a model's decision into a reconciliation; rules limit it.
 
     ``targets``: the statements that the row names, as they are now. An answer that only removes, or none, leaves the decision to the rules.
@@ -110,8 +112,8 @@ def judge_candidate(candidate: Candidate, row: ReconcileRow | None, targets: Seq
 
 
 def _ask_rows(
-    candidates: Sequence[Candidate], known: Sequence[Record], chat: Chat, decisions: list[StageDecision]
-) -> tuple[list[ReconcileRow], ModelCost]:
+    candidates: Sequence[CandidateStatement], known: Sequence[Record], chat: Chat, decisions: list[StageDecision]
+) -> tuple[list[ModelReconcileDecision], ModelCost]:
     text = load("reconcile").render(
         new="\n".join(_format_new(number, candidate) for number, candidate in enumerate(candidates, 1)),
         known="\n".join(f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})" for number, record in enumerate(known, 1)),
@@ -135,21 +137,21 @@ def _ask_rows(
     raise ModelError("Its decisions named statements that do not exist.", retryable=False)
 
 
-def _format_new(number: int, candidate: Candidate) -> str:
+def _format_new(number: int, candidate: CandidateStatement) -> str:
     said = f" (said {candidate.said_at:%Y-%m-%d}" if candidate.said_at else " (said"
     begun = f", so from {candidate.valid_from:%Y-%m-%d}" if candidate.valid_from else ""
     words = f": {quote(candidate.evidence[0].quote)}" if candidate.evidence else ""
     return f"{number}. {quote(candidate.text)}{said}{begun}{words})"
 
 
-def _parse_rows(data: Any, new: int, known: int) -> tuple[list[ReconcileRow], str]:
+def _parse_rows(data: Any, new: int, known: int) -> tuple[list[ModelReconcileDecision], str]:
     rows = data.get("decisions") if isinstance(data, dict) else data
     if not isinstance(rows, list):
         return [], "there is no list named decisions"
-    good: list[ReconcileRow] = []
+    good: list[ModelReconcileDecision] = []
     for row in rows:
         try:
-            one = ReconcileRow.model_validate(row)
+            one = ModelReconcileDecision.model_validate(row)
         except ValidationError as problem:
             return [], f"{problem.errors()[0]['loc']}: {problem.errors()[0]['msg']}"
         wrong = [number for number in one.known if not 1 <= number <= known]

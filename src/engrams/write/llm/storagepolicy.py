@@ -12,13 +12,13 @@ from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.prompts import load, quote
 from engrams.types import ModelCost, Record
 from engrams.write import storagepolicy
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 
 _HELD = storagepolicy.PolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
 _REASON = 240
 
 
-class PolicyRow(BaseModel):
+class ModelPolicyDecision(BaseModel):
     """One decision as a model returns it."""
 
     id: int = Field(ge=1)
@@ -41,7 +41,9 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def decide_by_model(record: Record, candidates: Sequence[Candidate], chat: Chat) -> tuple[list[storagepolicy.PolicyDecision], ModelCost]:
+def decide_by_model(
+    record: Record, candidates: Sequence[CandidateStatement], chat: Chat
+) -> tuple[list[storagepolicy.PolicyDecision], ModelCost]:
     """Decide on each candidate by a model.
     Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
     if not candidates:
@@ -65,7 +67,7 @@ def _parse_rows(data: Any) -> dict[int, storagepolicy.PolicyDecision]:
     found: dict[int, storagepolicy.PolicyDecision] = {}
     for row in rows if isinstance(rows, list) else ():
         try:
-            one = PolicyRow.model_validate(row)
+            one = ModelPolicyDecision.model_validate(row)
         except ValidationError:
             continue
         found[one.id] = storagepolicy.PolicyDecision(one.action, f"llm_policy: {one.reason}"[:_REASON])

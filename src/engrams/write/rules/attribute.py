@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engrams.text.when import TimeSpan
 from engrams.types import Evidence, Kind
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.predicateslots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
 from engrams.write.rules import dates, factsentences
 from engrams.write.rules.clauses import EnglishClause
@@ -38,7 +38,7 @@ _MONTHS = word_set("january february march april may june july august september 
 _MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
 
 
-def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]) -> Candidate | None:
+def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]) -> CandidateStatement | None:
     """Extract an attribute and its value."""
     rest = trim_trailing(clause.rest)
     owner = [word for word in clause.owner if word.lower not in ("new", "current", "actual", "own", "official")]
@@ -60,7 +60,7 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
     body = named if named and predicate in ("is_named", "married_to", "dating") else rest
     relation = things[-1] in RELATIONS and things[-1] not in _ONE
     lone = bool(named) and not relation and not things[-1].endswith("s")
-    return Candidate(
+    return CandidateStatement(
         text=factsentences.build_sentence(
             factsentences.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker), "is called" if called else "is", words
         ),
@@ -119,7 +119,9 @@ def _attribute_slot(owner: Sequence[ClauseToken], things: list[str], favorite: s
     return (f"{speaker}'s {' '.join(things)}" if mine else " ".join(things)), "is"
 
 
-def extract_changed_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]) -> Candidate | None:
+def extract_changed_attribute(
+    clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]
+) -> CandidateStatement | None:
     """Extract a changed attribute: ``the deadline was moved to June 10``."""
     rest = clause.rest
     if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
@@ -139,7 +141,7 @@ def extract_changed_attribute(clause: EnglishClause, text: str, speech: Utteranc
     return replace(made, effect="changes", valid_from=speech.said_at, reason="rule attribute changed")
 
 
-def extract_inverse_attribute(clause: EnglishClause, text: str, speech: UtteranceContext) -> Candidate | None:
+def extract_inverse_attribute(clause: EnglishClause, text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract an inverted attribute: ``Kim is my manager now``."""
     rest = trim_trailing(clause.rest)
     noun = rest[-1].lower if rest else ""
@@ -155,7 +157,7 @@ def extract_inverse_attribute(clause: EnglishClause, text: str, speech: Utteranc
         return None
     name = text[clause.owner[0].start : clause.owner[-1].end]
     predicate = canonical_predicate(noun)
-    return Candidate(
+    return CandidateStatement(
         text=factsentences.build_sentence(name, "is", factsentences.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker)),
         subject=speech.subject, predicate=predicate,
         object=name, category="identity", single=is_single(predicate),

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from engrams.text.when import TimeSpan
 from engrams.types import Evidence, Kind
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.rules import dates, factsentences
 from engrams.write.rules.actions import interpret_action
@@ -27,13 +27,13 @@ from engrams.write.rules.segment import ClauseToken, TextSentence, split_sentenc
 _MOST = 24
 
 
-def extract_statements(text: str, speech: UtteranceContext) -> tuple[Candidate, ...]:
+def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateStatement, ...]:
     """Extract the distinct statements of ``text`` in order, at most 24.
     Never raises for any text; under 1 ms for an ordinary turn."""
     request = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, is_lowercase=True)
-    found: list[Candidate] = []
+    found: list[CandidateStatement] = []
     if (steps := extract_procedure(text, speech)) is not None:
         found.append(steps)
     for sentence in split_sentences(text):
@@ -58,7 +58,7 @@ def is_explicit(text: str) -> bool:
     return parse_remember(text).explicit
 
 
-def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
+def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
     """Keep an explicit request verbatim where no rule matches."""
     from engrams.write.rules.factsentences import build_sentence, to_third_person
 
@@ -72,7 +72,7 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[Candidate]:
     words = to_third_person(line, 0, len(line), (), speech.speaker)
     evidence = (speech.evidence(line),)
     return [
-        Candidate(
+        CandidateStatement(
             text=build_sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9,
             importance=0.8, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="asked to remember",
         )
@@ -92,12 +92,12 @@ class ClauseSubject:
     key: str
     shown: str
     hearsay: bool = False
-    extra: tuple[Candidate, ...] = ()
+    extra: tuple[CandidateStatement, ...] = ()
 
 
-def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[Candidate]:
+def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[CandidateStatement]:
     """Extract statements of an English text from ``begin`` on, in order."""
-    found: list[Candidate] = []
+    found: list[CandidateStatement] = []
     times = dates.find_spans(text, speech.said_at)
     names = speech.names
     last: ClauseSubject | None = None
@@ -121,7 +121,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
 
 def _read_clause(
     clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
-) -> list[Candidate]:
+) -> list[CandidateStatement]:
     times = dates.orient_times(times, speech.said_at, clause.tense)
     if (
         clause.person == "other"
@@ -174,7 +174,7 @@ def _drop_times(words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]) -> tu
 
 def _to_candidate(
     reading: ClauseMeaning, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
-) -> Candidate:
+) -> CandidateStatement:
     rest = trim_trailing(clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
     found = dates.filter_within(times, start, clause.end)
@@ -193,7 +193,7 @@ def _to_candidate(
     predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
-    return Candidate(
+    return CandidateStatement(
         text=factsentences.build_sentence(subject.shown, verb, words, late),
         kind=reading.kind,
         subject=subject.key,
@@ -223,7 +223,7 @@ def _spell_leading_time(text: str, when: TimeSpan) -> str:
     return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
 
 
-def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: Candidate) -> Candidate:
+def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: CandidateStatement) -> CandidateStatement:
     """Build a second fact: ``works as an engineer`` is a job."""
     value = " ".join(word.text for word in reading.object)
     article = "an" if value[:1].lower() in "aeiou" else "a"
@@ -279,7 +279,7 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
     if at is not None and at + 1 < len(words) and words[at + 1].text[0].isupper() and words[at + 1].text.isalpha():
         name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
         relation = words[at].lower
-        known = Candidate(
+        known = CandidateStatement(
             text=factsentences.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
             predicate=relation, object=name, category="family",
             evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
@@ -290,7 +290,7 @@ def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext,
     return ClauseSubject(f"{owner}'s {noun}", shown)
 
 
-def _apply_correction(candidate: Candidate, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> Candidate:
+def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> CandidateStatement:
     """Read the rejected value of ``I live in Berlin, not Paris``."""
     after = [word for word in words if word.start >= clause.end]
     if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and candidate.object:
@@ -340,12 +340,12 @@ _NOT_A = re.compile(
 )
 
 
-def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) -> Candidate:
+def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) -> CandidateStatement:
     """Correct "Anna isn't a doctor, she's a dentist"."""
     who, value = match["s"], match["v"]
     shown = factsentences.to_third_person(who, 0, len(who), (), speech.speaker)
     job = value.split()[-1].lower() in JOBS
-    return Candidate(
+    return CandidateStatement(
         text=factsentences.build_sentence(shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"),
         kind=Kind.CORRECTION, subject=who.split()[-1] if who.split()[-1][0].isupper() else f"{speech.subject}'s {who.split()[-1]}",
         predicate="job" if job else "is", object=value, category="work" if job else "knowledge", effect="corrects", single=job,
@@ -354,7 +354,7 @@ def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) ->
     )  # fmt: skip
 
 
-def extract_correction(sentence: TextSentence, text: str, speech: UtteranceContext) -> Candidate | None:
+def extract_correction(sentence: TextSentence, text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a correction without a slot: new and rejected value."""
     piece = sentence.text.strip()
     if len(piece) > 140:
@@ -368,7 +368,7 @@ def extract_correction(sentence: TextSentence, text: str, speech: UtteranceConte
     if not value or len(value.split()) > 6 or (_EMPTY.match(value) and not wrong):
         return None
     quote = text[sentence.start : sentence.start + len(sentence.text)].strip()
-    return Candidate(
+    return CandidateStatement(
         text=f"It is {value}, not {wrong}" if wrong else f"It is {value}",
         kind=Kind.CORRECTION,
         subject=speech.subject,

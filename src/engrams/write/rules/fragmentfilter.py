@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engrams.types import Kind
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 
 _POINTS = r"(?:it|this|that|these|those|them|one|so|something|the following|following)"
 _DANGLING = re.compile(
@@ -35,7 +35,7 @@ _WISHES = re.compile(
 _TALKED = frozenset(("whenned", "is_whenned"))
 
 
-def is_sound(candidate: Candidate) -> bool:
+def is_sound(candidate: CandidateStatement) -> bool:
     """Check that a statement stands by itself: right or absent."""
     text, value = candidate.text.strip(), candidate.object.strip()
     if _MARKUP.search(text) or (value and _MARKUP.search(value)):

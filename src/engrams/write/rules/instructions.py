@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from engrams.text.terms import terms
 from engrams.types import Kind
-from engrams.write.candidate import Candidate
+from engrams.write.candidate import CandidateStatement
 from engrams.write.rules.factsentences import to_third_person
 from engrams.write.rules.lexicon import find_lemma, third_person
 from engrams.write.rules.meaning import UtteranceContext
@@ -99,7 +99,7 @@ def parse_remember(text: str) -> RememberRequest:
     return RememberRequest(text[match.end() :], match.end(), True) if match else RememberRequest(text, 0, False)
 
 
-def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext) -> Candidate | None:
+def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a lasting rule from one sentence.
     None for a request about this turn only."""
     lead = _FIRST.match(sentence.text)
@@ -149,7 +149,7 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
     return None
 
 
-def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> Candidate | None:
+def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Note ``call me Kit``."""
     if not name[0].isupper() and name.islower() and len(name) < 2:
         return None
@@ -166,7 +166,7 @@ def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> Candidate 
     )
 
 
-def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
+def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
     if match is None:
@@ -190,8 +190,8 @@ def extract_procedure(text: str, speech: UtteranceContext) -> Candidate | None:
 
 def _build_candidate(
     quote: str, speech: UtteranceContext, kind: Kind, text: str, subject: str, predicate: str, value: str, **more: object
-) -> Candidate:
-    made = Candidate(
+) -> CandidateStatement:
+    made = CandidateStatement(
         text=" ".join(text.split()), kind=kind, subject=subject, predicate=predicate, object=value, category="rule",
         evidence=(speech.evidence(quote.strip()),), confidence=0.9,
         importance=0.8,

@@ -42,10 +42,10 @@ def router(settings: Settings) -> APIRouter:
 
 def _add_info_routes(routes: APIRouter) -> None:
     @routes.get("/meta", responses=error_responses())
-    def meta(caller: ScopedCaller) -> bodies.AgentInfo:
+    def meta(caller: ScopedCaller) -> bodies.AgentServiceInfo:
         """Name the models and the agents."""
         chat = caller.engine.chat_model
-        return bodies.AgentInfo(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
+        return bodies.AgentServiceInfo(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
 
     @routes.get("/agents", responses=error_responses())
     def agents(caller: ScopedCaller) -> list[str]:  # noqa: ARG001 - every route identifies its caller
@@ -65,7 +65,7 @@ def _add_state_routes(routes: APIRouter) -> None:
         return bodies.AgentOverview(agents={AGENT: _read_state(caller)}, kg=_read_graph(caller))
 
     @routes.get("/state/{agent}", responses=error_responses(404))
-    def state(agent: str, caller: ScopedCaller) -> bodies.AgentState:
+    def state(agent: str, caller: ScopedCaller) -> bodies.AgentMemoryCounts:
         """Count the memories of one agent by tier."""
         _require_agent(agent)
         return _read_state(caller)
@@ -76,7 +76,7 @@ def _add_state_routes(routes: APIRouter) -> None:
         return _read_graph(caller)
 
     @routes.get("/registry/{agent}", responses=error_responses(404))
-    def registry(agent: str, caller: ScopedCaller) -> bodies.AgentRegistry:
+    def registry(agent: str, caller: ScopedCaller) -> bodies.LongTermMemoryList:
         """List the newest long-term memories."""
         _require_agent(agent)
         found = caller.engine.list(scope=caller.scope, where=_LONG_TERM, limit=_ROWS).records
@@ -84,7 +84,7 @@ def _add_state_routes(routes: APIRouter) -> None:
         nodes: dict[str, list[str]] = {}
         for edge in edges:
             nodes.setdefault(edge.source, []).append(edge.target)
-        return bodies.AgentRegistry(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
+        return bodies.LongTermMemoryList(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
 
 
 def _add_chat_routes(routes: APIRouter) -> None:
@@ -196,10 +196,10 @@ def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[bo
     ]
 
 
-def _read_state(caller: IdentifiedCaller) -> bodies.AgentState:
+def _read_state(caller: IdentifiedCaller) -> bodies.AgentMemoryCounts:
     held: dict[str, Any] = dict(caller.engine.tiers.state(caller.scope))
     graph = _read_graph(caller)
-    return bodies.AgentState(
+    return bodies.AgentMemoryCounts(
         l0=held.get("working", 0),
         l1=held.get("recent", 0),
         hot=held.get("hot", 0),
@@ -214,17 +214,17 @@ def _read_graph(caller: IdentifiedCaller) -> bodies.TopicGraph:
     ids = {topic.id for topic in topics}
     edges = caller.engine.inspect.edges(caller.owner, sorted(ids), _LINKS) if ids else ()
     return bodies.TopicGraph(
-        nodes=[bodies.TopicNode(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
+        nodes=[bodies.TopicGraphNode(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
         edges=[
-            bodies.TopicEdge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
+            bodies.TopicGraphEdge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
             for each in edges
             if each.source in ids and each.target in ids
         ],
     )
 
 
-def _to_entry(record: Record, nodes: list[str]) -> bodies.RegistryEntry:
-    return bodies.RegistryEntry(
+def _to_entry(record: Record, nodes: list[str]) -> bodies.LongTermMemoryItem:
+    return bodies.LongTermMemoryItem(
         id=record.id,
         kind=record.kind,
         content=record.text,

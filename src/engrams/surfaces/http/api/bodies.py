@@ -27,7 +27,7 @@ class RecallSwitchRequest(RequestBody):
     enabled: StrictBool
 
 
-class AgentInfo(BaseModel):
+class AgentServiceInfo(BaseModel):
     embed_model: str
     llm_model: str
     agents: list[str]
@@ -73,14 +73,14 @@ class JobsInFlight(BaseModel):
     in_flight: int
 
 
-class TopicNode(BaseModel):
+class TopicGraphNode(BaseModel):
     id: str
     label: str
     member_count: int
     concept: bool
 
 
-class TopicEdge(BaseModel):
+class TopicGraphEdge(BaseModel):
     source: str
     target: str
     relation: str
@@ -88,11 +88,11 @@ class TopicEdge(BaseModel):
 
 
 class TopicGraph(BaseModel):
-    nodes: list[TopicNode]
-    edges: list[TopicEdge]
+    nodes: list[TopicGraphNode]
+    edges: list[TopicGraphEdge]
 
 
-class AgentState(BaseModel):
+class AgentMemoryCounts(BaseModel):
     """Number of memories by tier.
 
     ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this process; ``kg``: size of the graph."""
@@ -106,11 +106,11 @@ class AgentState(BaseModel):
 
 
 class AgentOverview(BaseModel):
-    agents: dict[str, AgentState]
+    agents: dict[str, AgentMemoryCounts]
     kg: TopicGraph
 
 
-class RegistryEntry(BaseModel):
+class LongTermMemoryItem(BaseModel):
     id: str
     kind: Kind
     content: str
@@ -121,8 +121,8 @@ class RegistryEntry(BaseModel):
     nodes: list[str]
 
 
-class AgentRegistry(BaseModel):
-    rows: list[RegistryEntry]
+class LongTermMemoryList(BaseModel):
+    rows: list[LongTermMemoryItem]
 
 
 class AgentJobResult(BaseModel):
@@ -136,7 +136,7 @@ class ResetResult(BaseModel):
     remaining: int
 
 
-class ControlStatus(BaseModel):
+class MemoryStatusResponse(BaseModel):
     """Active memories by layer; ``names``: the layers' display names."""
 
     counts: dict[str, int]

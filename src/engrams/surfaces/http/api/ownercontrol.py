@@ -25,12 +25,12 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/api/memory", tags=["control"], route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get("/status", responses=error_responses())
-    def status(caller: ScopedCaller) -> bodies.ControlStatus:
+    def status(caller: ScopedCaller) -> bodies.MemoryStatusResponse:
         """Count active memories by layer; say if facts are recalled."""
         held = caller.engine.inspect.counts(caller.reach)["active_layers"]
         counts = {layer.value: held.get(layer, 0) for layer in Layer}
         names = {layer.value: name for layer, name in PRODUCT.items()}
-        return bodies.ControlStatus(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
+        return bodies.MemoryStatusResponse(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
 
     @routes.patch("/recall", responses=error_responses())
     def recall(body: bodies.RecallSwitchRequest, caller: ScopedCaller) -> bodies.RecallAnswer:

@@ -21,10 +21,10 @@ from engrams.formats import Format
 from engrams.settings import Settings
 from engrams.surfaces.http.rest.caller import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses
-from engrams.types import ImportPlan, Scope
+from engrams.types import ImportOptions, Scope
 
 if TYPE_CHECKING:
-    from engrams.build import FileUpload, FileUploads, ImportEntry
+    from engrams.build import FileUpload, FileUploads, ImportRun
 
 _CHUNK = 64 * 1024
 _BAD = 1000
@@ -137,7 +137,7 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
             with path.open("wb") as file:
                 async for chunk in _read_limited(request, 0, settings.serve.upload_bytes):
                     await asyncio.to_thread(file.write, chunk)
-            plan = ImportPlan(format, skip_bad, name or "uploaded file")
+            plan = ImportOptions(format, skip_bad, name or "uploaded file")
             report = await asyncio.to_thread(caller.engine.imports.load, path, caller.scope, plan, None)
         return _to_report(asdict(report))
 
@@ -160,7 +160,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         length = -1 if upload_length is None else upload_length
         if length > settings.serve.upload_bytes:
             raise _too_large(settings.serve.upload_bytes)
-        upload = await asyncio.to_thread(uploads.begin, caller.scope, ImportPlan(format, skip_bad, name), length)
+        upload = await asyncio.to_thread(uploads.begin, caller.scope, ImportOptions(format, skip_bad, name), length)
         response.headers["location"] = f"/v1/imports/{upload.id}"
         return await _receive_piece(request, caller, upload.id, 0, settings)
 
@@ -264,7 +264,7 @@ def _to_report(report: Mapping[str, Any]) -> ImportReport:
     return ImportReport.model_validate({**report, "bad": bad})
 
 
-def _to_status(one: FileUpload, received: int, logged: ImportEntry | None) -> ImportStatus:
+def _to_status(one: FileUpload, received: int, logged: ImportRun | None) -> ImportStatus:
     report = None if one.report is None else _to_report(one.report)
     held = {name: getattr(one, name) for name in ("id", "format", "name", "state", "length", "done", "total", "error", "created_at")}
     if logged is not None and logged.state == "undone":
@@ -272,7 +272,7 @@ def _to_status(one: FileUpload, received: int, logged: ImportEntry | None) -> Im
     return ImportStatus(**held, scope=list(Scope.parse(one.scope).labels), received=received, report=report)
 
 
-def _from_log(entry: ImportEntry) -> ImportStatus:
+def _from_log(entry: ImportRun) -> ImportStatus:
     counts = {name: getattr(entry, name) for name in ("id", "stored", "existing", "refused", "edges")}
     held = {name: getattr(entry, name) for name in ("id", "format", "name", "state")}
     done, scope = entry.stored + entry.existing, list(Scope.parse(entry.scope).labels)

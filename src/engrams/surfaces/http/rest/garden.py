@@ -45,7 +45,7 @@ class GardenPauseRequest(RequestBody):
     on: StrictBool = Field(True, description="false: cycles begin by themselves again.")
 
 
-class CycleResponse(BaseModel):
+class GardenCycleResponse(BaseModel):
     """Result of a cycle.
 
     `modified`: memories that changed; `compactions`: how many were merged into others."""
@@ -67,10 +67,10 @@ class CycleResponse(BaseModel):
 
 
 class CycleList(BaseModel):
-    reports: list[CycleResponse]
+    reports: list[GardenCycleResponse]
 
 
-class QueuedCycle(BaseModel):
+class QueuedGardenCycle(BaseModel):
     id: str
     at: datetime
     priority: int
@@ -85,14 +85,14 @@ class GardenStatusResponse(BaseModel):
 
     state: Literal["running", "interrupted", "paused", "scheduled", "idle", "disabled"]
     next: datetime | None
-    queue: list[QueuedCycle]
-    last: CycleResponse | None
+    queue: list[QueuedGardenCycle]
+    last: GardenCycleResponse | None
     failures: int
     usage: dict[str, int]
     undo: list[str]
 
 
-class StepResponse(BaseModel):
+class GardenStepResponse(BaseModel):
     job: str
     verb: str
     ids: list[str]
@@ -100,7 +100,7 @@ class StepResponse(BaseModel):
     reason: str
 
 
-class ConflictSide(BaseModel):
+class ConflictingStatement(BaseModel):
     id: str
     text: str
     at: datetime
@@ -109,14 +109,14 @@ class ConflictSide(BaseModel):
 class ConflictResponse(BaseModel):
     """Contradiction; `keep`: the memory that would hold without a decision."""
 
-    one: ConflictSide
-    other: ConflictSide
+    one: ConflictingStatement
+    other: ConflictingStatement
     reason: str
     keep: str
 
 
 class PlanResponse(BaseModel):
-    steps: list[StepResponse]
+    steps: list[GardenStepResponse]
     conflicts: list[ConflictResponse]
     notes: list[str]
 
@@ -133,7 +133,7 @@ class UndoResponse(BaseModel):
     left: list[str]
 
 
-class DecideResponse(BaseModel):
+class ConflictDecisionResponse(BaseModel):
     dropped: str | None
 
 
@@ -157,18 +157,20 @@ def router(settings: Settings) -> APIRouter:
     def plan(caller: PersonCaller, job: JobsParam = []) -> PlanResponse:  # noqa: B006 - FastAPI copies defaults
         """Plan a cycle without changing anything."""
         made = caller.engine.garden.plan(caller.owner, job)
-        steps = [StepResponse.model_validate(step.to_dict()) for step in made.steps]
+        steps = [GardenStepResponse.model_validate(step.to_dict()) for step in made.steps]
         return PlanResponse(steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes))
 
     @routes.get("/reports", responses=error_responses())
     def reports(caller: PersonCaller) -> CycleList:
         """List the last cycles, oldest first."""
-        return CycleList(reports=[CycleResponse.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)])
+        return CycleList(
+            reports=[GardenCycleResponse.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)]
+        )
 
     @routes.post("/run", responses=error_responses(409))
-    def run(body: GardenRunRequest, caller: PersonCaller) -> CycleResponse:
+    def run(body: GardenRunRequest, caller: PersonCaller) -> GardenCycleResponse:
         """Run a cycle now and wait for its end."""
-        return CycleResponse.model_validate(asdict(caller.engine.garden.run(caller.owner, body.jobs)))
+        return GardenCycleResponse.model_validate(asdict(caller.engine.garden.run(caller.owner, body.jobs)))
 
     @routes.post("/undo", responses=error_responses(404, 409))
     def undo(body: GardenUndoRequest, caller: PersonCaller) -> UndoResponse:
@@ -181,10 +183,10 @@ def router(settings: Settings) -> APIRouter:
         return ConflictList(conflicts=_to_conflicts(caller.engine.garden.conflicts(caller.owner)))
 
     @routes.post("/decide", responses=error_responses(404, 409))
-    def decide(body: GardenDecideRequest, caller: PersonCaller) -> DecideResponse:
+    def decide(body: GardenDecideRequest, caller: PersonCaller) -> ConflictDecisionResponse:
         """Decide a conflict."""
         dropped = caller.engine.garden.decide(body.one, body.other, scope=caller.owner, keep=body.keep)
-        return DecideResponse(dropped=dropped.id if dropped else None)
+        return ConflictDecisionResponse(dropped=dropped.id if dropped else None)
 
     @routes.post("/queue", responses=error_responses())
     def wake(body: GardenWakeRequest, caller: PersonCaller) -> WakeResponse:

@@ -42,7 +42,7 @@ class ListedJob(FailedJob):
     age_seconds: float
 
 
-class ModelPaceResponse(BaseModel):
+class ModelLatencyResponse(BaseModel):
     """Seconds of a chat model's last answers."""
 
     answers: int
@@ -61,7 +61,7 @@ class JobsResponse(BaseModel):
     lag_seconds: float
     dead: list[FailedJob]
     items: list[ListedJob]
-    pace: ModelPaceResponse
+    pace: ModelLatencyResponse
     queue_seconds: float
 
 
@@ -86,7 +86,7 @@ def router(settings: Settings) -> APIRouter:
                 for job in _list_own_jobs(caller, ["dead"])
             ],
             items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
-            pace=ModelPaceResponse(**work["pace"]),
+            pace=ModelLatencyResponse(**work["pace"]),
             queue_seconds=work["queue_seconds"] if caller.is_admin else 0.0,
         )
 

@@ -14,7 +14,7 @@ from engrams.surfaces.http.rest.caller import IdentifiedCaller, PersonCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
-from engrams.types.logenums import CrisisClassifier, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
+from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 if TYPE_CHECKING:
     from engrams.build import CrisisLog, FeedbackLog
@@ -23,7 +23,7 @@ Day = Annotated[date, BeforeValidator(require_date_text)]
 MaybeDay = Annotated[date | None, BeforeValidator(require_date_text)]
 
 
-class LogRequest(RequestBody):
+class SessionLogRequest(RequestBody):
     """Entry of a log about a session."""
 
     session: str = Field(min_length=1, description="Its name, of which only a hash is kept.")
@@ -36,7 +36,7 @@ class LogRequest(RequestBody):
         return {"owner": caller.scope.key, "id": key, "at": self.at, "incognito": incognito}
 
 
-class LogFilter(BaseModel):
+class SessionLogFilter(BaseModel):
     """Selection of log entries, newest first."""
 
     session: str = Field("", description="Only of the session with this name.")
@@ -47,10 +47,10 @@ class LogFilter(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """Build the keyword arguments that both logs take."""
-        return {name: getattr(self, name) for name in LogFilter.model_fields}
+        return {name: getattr(self, name) for name in SessionLogFilter.model_fields}
 
 
-class LogEntry(BaseModel):
+class SessionLogEntry(BaseModel):
     """Entry of a log; ``id`` and ``session`` are hashes.
 
     ``owner``: a scope's key; null where nobody is named."""
@@ -74,7 +74,7 @@ def set_status(response: Response, outcome: LogWriteOutcome | None) -> None:
     response.status_code = 201 if outcome is LogWriteOutcome.STORED else 200
 
 
-class FeedbackRequest(LogRequest):
+class FeedbackRequest(SessionLogRequest):
     """Opinion of somebody on one of their sessions."""
 
     label: FeedbackLabel | None = Field(description="null: they dismissed the question, and nothing is kept.")
@@ -90,13 +90,13 @@ class FeedbackOutcome(BaseModel):
     outcome: LogWriteOutcome | Literal["dismissed"]
 
 
-class FeedbackFilter(LogFilter):
+class FeedbackFilter(SessionLogFilter):
     """Selection of feedback, newest first."""
 
     everyone: bool = Field(False, description="Everybody's, for those who may see it.")
 
 
-class FeedbackEntry(LogEntry):
+class FeedbackEntry(SessionLogEntry):
     """Feedback as it is kept: ``id`` and ``session`` are hashes."""
 
     label: FeedbackLabel
@@ -134,10 +134,10 @@ def _feedback_log(request: Request) -> FeedbackLog:
     return log
 
 
-class CrisisRequest(LogRequest):
+class CrisisRequest(SessionLogRequest):
     """Crisis noticed in a session, without a word of what was said."""
 
-    classifier: CrisisClassifier
+    classifier: CrisisDetectionSource
     severity: CrisisSeverity
     reason: str = Field("", description="The classifier's own words, never the person's; cut at 500 characters.")
 
@@ -148,16 +148,16 @@ class CrisisOutcome(BaseModel):
     outcome: LogWriteOutcome
 
 
-class CrisisFilter(LogFilter):
+class CrisisFilter(SessionLogFilter):
     """Selection of crises, newest first."""
 
     owner: str = Field("", description="Only of this owner, as `user/ann`, and what is below.")
 
 
-class CrisisEntry(LogEntry):
+class CrisisEntry(SessionLogEntry):
     """Crisis as it is kept: ``id`` and ``session`` are hashes."""
 
-    classifier: CrisisClassifier
+    classifier: CrisisDetectionSource
     severity: CrisisSeverity
     reason: str
 

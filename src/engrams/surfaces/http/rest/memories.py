@@ -83,10 +83,10 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         response.headers["etag"] = etag(record.version)
         return responses.to_memory(record)
 
-    @routes.patch("/memories/{id}", responses=error_responses(404, 409, 412), response_model=responses.ChangedResponse)
+    @routes.patch("/memories/{id}", responses=error_responses(404, 409, 412), response_model=responses.ChangedMemoryResponse)
     def change(
         id: str, body: requests.EditRequest, response: Response, caller: ScopedCaller, if_match: TagHeader = ""
-    ) -> responses.ChangedResponse | Response:
+    ) -> responses.ChangedMemoryResponse | Response:
         """Change the fields that are sent.
 
         A new text also reaches what was said (`sources`). With If-Match only while it still has that version."""
@@ -107,7 +107,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         return responses.to_changed(edited, report)
 
     @routes.delete("/memories/{id}", responses=error_responses(404, 409))
-    def forget(id: str, response: Response, caller: ScopedCaller, reason: ReasonParam = "") -> responses.ChangedResponse:
+    def forget(id: str, response: Response, caller: ScopedCaller, reason: ReasonParam = "") -> responses.ChangedMemoryResponse:
         """Forget a memory and what said only it, until it is restored."""
         report = caller.engine.preview([id], "forget", caller.owner)
         record = caller.engine.forget(id, scope=caller.owner, reason=reason)
@@ -138,15 +138,15 @@ def _add_history_routes(routes: APIRouter) -> None:
         return responses.PurgeResponse.of(caller.engine.purge(ids, scope=caller.owner, git=body.git), reach)
 
     @routes.post("/purge/about", responses=error_responses())
-    def about(body: requests.AboutRequest, caller: ScopedCaller) -> responses.PurgeChoicesResponse:
+    def about(body: requests.PurgeAboutRequest, caller: ScopedCaller) -> responses.PurgeCandidatesResponse:
         """List memories about somebody or something, to choose what to purge.
 
         Nothing is changed; `POST /v1/purge` erases the chosen ids."""
         found = caller.engine.find_about(body.about, scope=caller.scope)
-        return responses.PurgeChoicesResponse(memories=[responses.to_choice(one) for one in found])
+        return responses.PurgeCandidatesResponse(memories=[responses.to_choice(one) for one in found])
 
     @routes.post("/preview", responses=error_responses(404))
-    def preview(body: requests.PreviewRequest, caller: ScopedCaller) -> responses.ChangeReportResponse:
+    def preview(body: requests.ChangePreviewRequest, caller: ScopedCaller) -> responses.ChangeReportResponse:
         """Tell what edit, forget or purge would reach; nothing is changed."""
         report = caller.engine.preview(list(dict.fromkeys(body.ids)), body.action, caller.owner)
         return responses.ChangeReportResponse.model_validate(report)

@@ -118,7 +118,7 @@ class EditRequest(RequestBody):
         return sent
 
 
-class FieldTest(RequestBody):
+class FieldCondition(RequestBody):
     """Test on a field of a memory, or on metadata as ``meta.name``."""
 
     field: str = Field(max_length=200)
@@ -126,7 +126,7 @@ class FieldTest(RequestBody):
     value: Json = None
 
     @model_validator(mode="after")
-    def check_scope(self) -> FieldTest:
+    def check_scope(self) -> FieldCondition:
         """Require a text or list of labels as the value of `scope`."""
         some = self.value if self.op in ("in", "nin") and isinstance(self.value, list) else [self.value]
         if self.field == "scope" and self.op != "exists" and not all(isinstance(one, str | list) for one in some):
@@ -144,7 +144,7 @@ class QuestionRequest(RequestBody):
 
 class SearchRequest(QuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
-    where: list[FieldTest] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
+    where: list[FieldCondition] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
     history: StrictBool = Field(False, description="Also what was superseded or archived.")
 
 
@@ -157,11 +157,11 @@ class PurgeRequest(RequestBody):
     git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")
 
 
-class AboutRequest(RequestBody):
+class PurgeAboutRequest(RequestBody):
     about: str = Field(min_length=1, max_length=200, description="A person, a place or a thing.")
 
 
-class PreviewRequest(PurgeRequest):
+class ChangePreviewRequest(PurgeRequest):
     action: Literal["edit", "forget", "purge"]
 
 

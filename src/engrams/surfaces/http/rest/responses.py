@@ -76,7 +76,7 @@ class SourceResponse(BaseModel):
     quotes: list[str]
 
 
-class ReachResponse(BaseModel):
+class AffectedMessagesResponse(BaseModel):
     """Messages that a change reaches; those in ``also_said_in`` stay."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -85,14 +85,14 @@ class ReachResponse(BaseModel):
     also_said_in: list[str] = []
 
 
-class ChangeReportResponse(ReachResponse):
+class ChangeReportResponse(AffectedMessagesResponse):
     """Effects of a change on memories and the messages behind them."""
 
     action: str
     effects: dict[str, str]
 
 
-class ChangedResponse(MemoryResponse, ReachResponse):
+class ChangedMemoryResponse(MemoryResponse, AffectedMessagesResponse):
     """Changed memory, and what became of the messages behind it."""
 
 
@@ -101,7 +101,7 @@ class MemoryPage(BaseModel):
     next: str
 
 
-class OutdatedResponse(BaseModel):
+class OutdatedMarkResponse(BaseModel):
     """Later statement that ends a memory; or, unless ``closed``, may end it.
 
     ``by``: its id; ``said_at``: when it was said; ``probability``: 0 to 1."""
@@ -122,7 +122,7 @@ class HitResponse(BaseModel):
     status: Status
     parts: dict[str, float]
     facts: list[MemoryResponse]
-    outdated: OutdatedResponse | None = None
+    outdated: OutdatedMarkResponse | None = None
 
 
 class SearchResponse(BaseModel):
@@ -176,7 +176,7 @@ class DerivedResponse(BaseModel):
     reason: str
 
 
-class DecisionResponse(BaseModel):
+class StageDecisionResponse(BaseModel):
     stage: str
     verdict: str
     reason: str
@@ -192,14 +192,14 @@ class ReceiptResponse(BaseModel):
     searchable: list[str]
     learned: list[DerivedResponse]
     pending: list[str]
-    decisions: list[DecisionResponse]
+    decisions: list[StageDecisionResponse]
 
 
 class AddResponse(BaseModel):
     results: list[ReceiptResponse]
 
 
-class ChangeResponse(BaseModel):
+class HistoryEntryResponse(BaseModel):
     version: int
     at: datetime
     action: str
@@ -210,21 +210,21 @@ class ChangeResponse(BaseModel):
 
 
 class HistoryResponse(BaseModel):
-    changes: list[ChangeResponse]
+    changes: list[HistoryEntryResponse]
 
 
-class PurgeChoiceResponse(ReachResponse):
+class PurgeCandidateResponse(AffectedMessagesResponse):
     """Memory to choose; ``certain``: it names it, else a search found it."""
 
     memory: MemoryResponse
     certain: bool
 
 
-class PurgeChoicesResponse(BaseModel):
-    memories: list[PurgeChoiceResponse]
+class PurgeCandidatesResponse(BaseModel):
+    memories: list[PurgeCandidateResponse]
 
 
-class PurgePlaceResponse(BaseModel):
+class PurgePlaceCheckResponse(BaseModel):
     """Place that was looked at, and how much of it holds words."""
 
     name: str
@@ -233,7 +233,7 @@ class PurgePlaceResponse(BaseModel):
     advice: str
 
 
-class PurgeResponse(ReachResponse):
+class PurgeResponse(AffectedMessagesResponse):
     """Removed and remaining rows and files by place.
 
     ``proven``: every place was looked at again, and holds nothing."""
@@ -241,20 +241,20 @@ class PurgeResponse(ReachResponse):
     removed: dict[str, int]
     remaining: dict[str, int]
     proven: bool
-    places: list[PurgePlaceResponse]
+    places: list[PurgePlaceCheckResponse]
 
     @classmethod
     def of(cls, erased: PurgeReport, report: ChangeReport) -> PurgeResponse:
-        places = [PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
+        places = [PurgePlaceCheckResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
         # The answer of an erasure does not repeat what was said.
         sources = [SourceResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
         told = {"removed": dict(erased.removed), "remaining": dict(erased.remaining), "proven": erased.proven}
         return cls(**told, places=places, sources=sources, also_said_in=list(report.also_said_in))
 
 
-def to_choice(found: PurgeCandidate) -> PurgeChoiceResponse:
-    reach = ReachResponse.model_validate(found.report)
-    return PurgeChoiceResponse(memory=to_memory(found.record), certain=found.certain, **reach.model_dump())
+def to_choice(found: PurgeCandidate) -> PurgeCandidateResponse:
+    reach = AffectedMessagesResponse.model_validate(found.report)
+    return PurgeCandidateResponse(memory=to_memory(found.record), certain=found.certain, **reach.model_dump())
 
 
 _NAMES = tuple(item.name for item in fields(Record))
@@ -264,9 +264,9 @@ def to_memory(record: Record) -> MemoryResponse:
     return MemoryResponse.model_validate({name: _field_value(name, getattr(record, name)) for name in _NAMES})
 
 
-def to_changed(record: Record, report: ChangeReport | None) -> ChangedResponse:
-    reach = ReachResponse.model_validate(report) if report else ReachResponse()
-    return ChangedResponse(**to_memory(record).model_dump(), **reach.model_dump())
+def to_changed(record: Record, report: ChangeReport | None) -> ChangedMemoryResponse:
+    reach = AffectedMessagesResponse.model_validate(report) if report else AffectedMessagesResponse()
+    return ChangedMemoryResponse(**to_memory(record).model_dump(), **reach.model_dump())
 
 
 def _field_value(name: str, value: Any) -> Any:
@@ -297,8 +297,8 @@ def to_hit(hit: Hit) -> HitResponse:
     )
 
 
-def _to_outdated(mark: OutdatedMark) -> OutdatedResponse:
-    return OutdatedResponse(by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed)
+def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
+    return OutdatedMarkResponse(by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed)
 
 
 def to_search(found: SearchResult) -> SearchResponse:
@@ -330,12 +330,12 @@ def to_receipt(receipt: Receipt) -> ReceiptResponse:
         searchable=list(receipt.searchable),
         learned=[DerivedResponse.model_validate(made, from_attributes=True) for made in receipt.derived],
         pending=list(receipt.pending),
-        decisions=[DecisionResponse.model_validate(each, from_attributes=True) for each in receipt.decisions],
+        decisions=[StageDecisionResponse.model_validate(each, from_attributes=True) for each in receipt.decisions],
     )
 
 
-def to_change(entry: HistoryEntry) -> ChangeResponse:
-    return ChangeResponse.model_validate(entry, from_attributes=True)
+def to_change(entry: HistoryEntry) -> HistoryEntryResponse:
+    return HistoryEntryResponse.model_validate(entry, from_attributes=True)
 
 
 def _round_parts(parts: Any) -> dict[str, float]:

@@ -49,7 +49,7 @@ class WorkingItem(BaseModel):
     importance: float
 
 
-class StateResponse(BaseModel):
+class MemoryCountsResponse(BaseModel):
     """Counts of memories by tier and layer.
 
     ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first."""
@@ -75,7 +75,7 @@ class SettingsResponse(BaseModel):
     settings: list[SettingResponse]
 
 
-class SeriesPoint(BaseModel):
+class ActivityPoint(BaseModel):
     """Activity of one minute; search times in milliseconds."""
 
     at: datetime
@@ -95,7 +95,7 @@ class ModelUsage(BaseModel):
 
 
 class SeriesResponse(BaseModel):
-    points: list[SeriesPoint]
+    points: list[ActivityPoint]
     spent: ModelUsage
 
 
@@ -145,12 +145,12 @@ def _add_count_routes(routes: APIRouter) -> None:
 
 def _add_process_routes(routes: APIRouter) -> None:
     @routes.get("/state", responses=error_responses())
-    def state(caller: ScopedCaller) -> StateResponse:
+    def state(caller: ScopedCaller) -> MemoryCountsResponse:
         """Count memories by tier, with what this process caches."""
         held = caller.engine.stats(caller.scope)
         detail = caller.engine.tiers.state(caller.scope)
         working = [WorkingItem(**item) for item in caller.engine.tiers.working(caller.scope)]
-        return StateResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
+        return MemoryCountsResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
 
     @routes.get("/settings", responses=error_responses())
     def settings(caller: ScopedCaller) -> SettingsResponse:
@@ -186,8 +186,8 @@ def _hide_password(value: Any) -> Any:
     return to_json(value)
 
 
-def _to_point(minute: ActivityMinute) -> SeriesPoint:
-    return SeriesPoint(
+def _to_point(minute: ActivityMinute) -> ActivityPoint:
+    return ActivityPoint(
         at=datetime.fromtimestamp(minute.at * 60, UTC),
         requests=minute.requests,
         errors=minute.errors,

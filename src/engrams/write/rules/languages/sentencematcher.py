@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 
 from engrams.types import Kind
-from engrams.write.candidate import Candidate, Effect
+from engrams.write.candidate import CandidateStatement, Effect
 from engrams.write.predicateslots import is_single
 from engrams.write.rules import dates
 from engrams.write.rules.languages.chinese import CHINESE
@@ -66,13 +66,13 @@ def _compile_forms(code: str) -> tuple[SentenceForm, ...]:
     return tuple(forms)
 
 
-def extract_foreign(text: str, speech: UtteranceContext) -> list[Candidate]:
+def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
     """Extract statements in German, Spanish, French or Chinese.
     None where the first 2,000 characters hold no first person of these languages."""
     languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
     if not languages:
         return []
-    found: list[Candidate] = []
+    found: list[CandidateStatement] = []
     for piece, start, mine in _split_pieces(text):
         for language in languages:
             # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
@@ -98,7 +98,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
             at = cut.end() if cut else end
 
 
-def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext) -> Candidate | None:
+def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext) -> CandidateStatement | None:
     for form in _compile_forms(language.code):
         match = form.find.search(piece)
         if match is None:
@@ -122,7 +122,7 @@ def _to_candidate(
     place: tuple[int, int, str],
     language: LanguageTable,
     speech: UtteranceContext,
-) -> Candidate:
+) -> CandidateStatement:
     start, length, text = place
     name = language.user if speech.speaker == "the user" else speech.speaker
     subject, shown = speech.subject, name
@@ -145,7 +145,7 @@ def _to_candidate(
     rendered = form.say.format(s=shown, o=value, f=groups.get("f") or "")
     if when is not None and begun == when.start and form.category == "event":
         rendered = f"{rendered} ({when.start:%Y-%m-%d})"
-    return Candidate(
+    return CandidateStatement(
         text=rendered[:1].upper() + rendered[1:],
         kind=Kind.PREFERENCE if predicate == "likes" or predicate.startswith("favorite_") else Kind.FACT,
         subject=subject,

@@ -8,7 +8,7 @@ COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes 
 .DEFAULT_GOAL := help
 MINUTES ?= 60
 EXTRAS := $(addprefix --extra ,all encrypted local otel)
-.PHONY: help run demo test test-all campaign check fix coverage-spec bench docs pins clean
+.PHONY: help run demo test test-all campaign check fix coverage-spec bench conformance docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -49,6 +49,9 @@ bench: .make/test ## Measure speed and write bench/out/speed.json
 
 changes: .make/test ## Train the detector of changes anew, with cross-validated figures
 	$(BIN)/python scripts/train_changes.py
+
+conformance: .make/test ## Run other projects' own tests against our adapters (fetches them)
+	$(BIN)/python -m bench.conformance
 
 docs: .make/test ## Write the generated reference pages anew
 	$(BIN)/python scripts/reference.py

@@ -138,6 +138,13 @@ _.load
 _.list_sessions
 _.list_session_summaries
 _.list_subkeys
+# LangGraph
+_.supports_ttl
+_.index_config
+_.ttl_config
+_.from_conn_string
+_.sweep_ttl
+_.start_ttl_sweeper
 # Anthropic
 AnthropicMemoryTool
 AsyncAnthropicMemoryTool

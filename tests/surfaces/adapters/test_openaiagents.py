@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ async def test_items_come_back_as_they_were_given(engine: MemoryEngine) -> None:
     assert await session.get_items() == [*SAID, {"role": "user", "content": "Where is it?"}]
     assert await session.get_items(2) == [SAID[-1], {"role": "user", "content": "Where is it?"}]
     assert await session.get_items(0) == [] and len(await session.get_items(-1)) == 5
-    limited = OpenAIAgentsSession("s1", engine, ANN, session_settings={"limit": 1})
+    limited = OpenAIAgentsSession("s1", engine, ANN, session_settings=SimpleNamespace(limit=1))
     assert await limited.get_items() == [{"role": "user", "content": "Where is it?"}] and len(await limited.get_items(3)) == 3
 
 

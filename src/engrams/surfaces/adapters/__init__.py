@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from engrams.surfaces.adapters.anthropic import AnthropicMemoryTool as AnthropicMemoryTool
     from engrams.surfaces.adapters.anthropic import AsyncAnthropicMemoryTool as AsyncAnthropicMemoryTool
     from engrams.surfaces.adapters.claude import ClaudeSessionStore as ClaudeSessionStore
+    from engrams.surfaces.adapters.langgraph import AsyncLangGraphStore as AsyncLangGraphStore
+    from engrams.surfaces.adapters.langgraph import LangGraphStore as LangGraphStore
     from engrams.surfaces.adapters.openaiagents import OpenAIAgentsSession as OpenAIAgentsSession
 
 _MODULES = {
     "AnthropicMemoryTool": "anthropic",
     "AsyncAnthropicMemoryTool": "anthropic",
+    "AsyncLangGraphStore": "langgraph",
     "ClaudeSessionStore": "claude",
+    "LangGraphStore": "langgraph",
     "OpenAIAgentsSession": "openaiagents",
 }
 """Module of each adapter; the extra that installs its framework has the module's name."""

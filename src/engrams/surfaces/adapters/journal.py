@@ -66,22 +66,21 @@ class ItemJournal:
     def read(self, limit: int | None = None) -> list[Json]:
         """Return the latest ``limit`` items (None: all), oldest first."""
         if limit is None:
-            return [record.meta[ITEM]["data"] for record in self._list_records("oldest")]
-        return [record.meta[ITEM]["data"] for record in islice(self._list_records("newest"), limit)][::-1]
+            return [data for _, data in self._iter_items("oldest")]
+        return [data for _, data in islice(self._iter_items("newest"), limit)][::-1]
 
     def pop(self) -> Json | None:
         """Erase the newest item and return it; None if there is none."""
         with self._lock:
-            record = next(self._list_records("newest"), None)
-            if record is None:
-                return None
-            self._engine.purge(record.id, scope=self.scope)
-            return record.meta[ITEM]["data"]
+            id, data = next(self._iter_items("newest"), ("", None))
+            if id:
+                self._engine.purge(id, scope=self.scope)
+            return data
 
     def clear(self) -> None:
         """Erase every item, with what was learned from them alone."""
         with self._lock:
-            if ids := [record.id for record in self._list_records("oldest")]:
+            if ids := [record.id for record in list_items(self._engine, self.scope, self._mark)]:
                 self._engine.purge(ids, scope=self.scope)
 
     def _to_turn(self, item: JournalItem) -> Turn:
@@ -90,8 +89,12 @@ class ItemJournal:
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
         return Turn(item.text, role=item.role, session=self._session, external_id=key, meta=marked)
 
-    def _list_records(self, order: Order) -> Iterator[Record]:
-        return list_items(self._engine, self.scope, self._mark, order)
+    def _iter_items(self, order: Order) -> Iterator[tuple[str, Json]]:
+        """Yield ids and items.
+        Data that was edited away by hand is no item."""
+        for record in list_items(self._engine, self.scope, self._mark, order):
+            if "data" in record.meta[ITEM]:
+                yield record.id, record.meta[ITEM]["data"]
 
 
 def list_items(engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], order: Order = "oldest") -> Iterator[Record]:
@@ -99,7 +102,11 @@ def list_items(engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], orde
 
     ``mark``: the adapter, and fields of its items that must be equal."""
     fields = tuple(Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items())
-    where = Where("and", (Condition("scope", "eq", scope.key), *fields))
+    return list_matching(engine, scope, Where("and", (Condition("scope", "eq", scope.key), *fields)), order)
+
+
+def list_matching(engine: MemoryEngine, scope: Scope, where: Where, order: Order) -> Iterator[Record]:
+    """Yield the matching records in reach of a scope, page by page."""
     after, most = "", min(_PAGE, engine.settings.limits.results)
     while True:
         page = engine.list(scope=scope, statuses=KEPT, where=where, order=order, after=after, limit=most)

@@ -26,12 +26,16 @@ class OpenAIAgentsSession:
         """Open a session of a scope.
 
         ``session_settings``: ``agents.SessionSettings`` or a dict; its ``limit`` is the number of items that ``get_items`` returns."""
+        if isinstance(session_settings, Mapping):
+            from agents.memory.session_settings import coerce_session_settings
+
+            session_settings = coerce_session_settings(session_settings)
         self.session_id, self.session_settings = session_id, session_settings
         self._journal = ItemJournal(engine, scope, "openai-agents", {"session": session_id}, session_id)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the latest ``limit`` items (all if negative), oldest first."""
-        most = self._get_default_limit() if limit is None else limit
+        most = getattr(self.session_settings, "limit", None) if limit is None else limit
         return await asyncio.to_thread(self._journal.read, None if most is None or most < 0 else most)
 
     async def add_items(self, items: Sequence[Any]) -> None:
@@ -45,11 +49,6 @@ class OpenAIAgentsSession:
     async def clear_session(self) -> None:
         """Erase the conversation, with what was learned from it alone."""
         await asyncio.to_thread(self._journal.clear)
-
-    def _get_default_limit(self) -> int | None:
-        settings = self.session_settings
-        limit: int | None = settings.get("limit") if isinstance(settings, Mapping) else getattr(settings, "limit", None)
-        return limit
 
 
 def _to_journal_item(item: Mapping[str, Any]) -> JournalItem:

@@ -113,7 +113,7 @@ def test_filters_reach_into_values(engine: MemoryEngine) -> None:
     ):
         assert {value["n"] for value in values(items, ("n",), given)} == expected, given
     for wrong in ({"a' OR '1'='1": 1}, {'a"': 1}, {"": 1}, {"n": {"$like": 1}}):
-        with pytest.raises(ValueError, match="Invalid filter key|Unsupported operator"):
+        with pytest.raises(ValueError, match=r"Invalid filter key|Unsupported operator"):
             to_conditions(wrong)
 
 

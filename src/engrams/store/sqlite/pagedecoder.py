@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,7 +21,7 @@ RawRow: TypeAlias = tuple[int, int | None, list[Any]]
 _MAGIC = b"SQLite format 3\0"
 _SIZES = frozenset(1 << power for power in range(9, 17))
 _USUAL_SIZE = 4096
-_LEAF, _KEY_LEAF, _KEY_INNER = 13, 10, 2
+_LEAF, _KEY_LEAF, _KEY_INNER, _INNER = 13, 10, 2, 5
 _WHOLE_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _MOST_OVERFLOW = 1 << 20
 
@@ -93,29 +95,67 @@ class RawPages:
             if len(taken) < local:
                 raise UnreadableCellError
             return taken
-        parts, left = [taken], cell.size - local
-        follows = int.from_bytes(page[cell.start + local : cell.start + local + 4], "big")
+        return b"".join((taken, *self._follow(self._first_overflow(page, cell), cell.size - local)))
+
+    def mended_payloads(self, page: bytes, cell: PageCell) -> Iterator[bytes]:
+        """Possible contents of a record of which one pointer to an overflow page is damaged; last the part in its own page."""
+        local = _local_size(cell.size, self.usable, cell.number is not None)
+        parts = [page[cell.start : cell.start + local]]
+        if local == cell.size:
+            return
+        with suppress(UnreadableCellError):
+            parts.extend(self._follow(self._first_overflow(page, cell), cell.size - local))
+        for end in range(1, len(parts) + 1):
+            left = cell.size - sum(map(len, parts[:end]))
+            for orphan in self._orphans if left else ():
+                with suppress(UnreadableCellError):
+                    yield b"".join((*parts[:end], *self._follow(orphan, left)))
+        yield parts[0]
+
+    def _first_overflow(self, page: bytes, cell: PageCell) -> int:
+        at = cell.start + _local_size(cell.size, self.usable, cell.number is not None)
+        return int.from_bytes(page[at : at + 4], "big")
+
+    def _follow(self, number: int, left: int, claimed: set[int] | None = None) -> Iterator[bytes]:
+        """Read overflow pages one after the other; noted in ``claimed``."""
         for _ in range(_MOST_OVERFLOW):
-            if not 0 < follows <= self.count:
+            if not 0 < number <= self.count:
                 raise UnreadableCellError
-            held = self.page(follows)
-            parts.append(held[4 : 4 + min(left, self.usable - 4)])
-            left -= len(parts[-1])
+            held = self.page(number)
+            if claimed is not None:
+                claimed.add(number)
+            yield (part := held[4 : 4 + min(left, self.usable - 4)])
+            left -= len(part)
             if left <= 0:
-                return b"".join(parts)
-            follows = int.from_bytes(held[:4], "big")
+                return
+            number = int.from_bytes(held[:4], "big")
         raise UnreadableCellError
+
+    @cached_property
+    def _orphans(self) -> list[int]:
+        """Pages that hold something and belong to no tree or record."""
+        claimed = set[int]()
+        for number in range(1, self.count + 1):
+            page = self.page(number)
+            if page[100 if number == 1 else 0] in (_LEAF, _KEY_LEAF, _KEY_INNER, _INNER):
+                claimed.add(number)
+            for cell in list_cells(page, number == 1):
+                local = _local_size(cell.size, self.usable, cell.number is not None)
+                with suppress(UnreadableCellError):
+                    for _ in self._follow(self._first_overflow(page, cell), cell.size - local, claimed) if local < cell.size else ():
+                        pass
+        return [number for number in range(1, self.count + 1) if number not in claimed and any(self.page(number))]
 
     def _is_sound(self, page: bytes, first: bool) -> bool:
         start = 100 if first else 0
         kind = page[start]
-        if kind in (2, 5):
-            return True
-        if kind not in (_LEAF, _KEY_LEAF):
+        if kind == _INNER:
+            return _fills(page, start, _inner_sizes(page, start))
+        if kind not in (_LEAF, _KEY_LEAF, _KEY_INNER):
             return False
         cells = list_cells(page, first)
-        count, content = struct.unpack_from(">HH", page, start + 3)
-        if len(cells) != count or sum(cell.bytes for cell in cells) + _free_bytes(page, start) + (content or 65536) != self.usable:
+        spare = 4 if kind == _KEY_INNER else 0
+        if len({cell.start for cell in cells}) != len(cells) or not _fills(page, start, [cell.bytes + spare for cell in cells]):
             return False
         if kind == _LEAF:
             try:
@@ -124,6 +164,18 @@ class RawPages:
             except UnreadableCellError:
                 return False
         return True
+
+
+def _fills(page: bytes, start: int, sizes: list[int]) -> bool:
+    """Test that cells of these sizes take what the page's head says."""
+    count, content = struct.unpack_from(">HH", page, start + 3)
+    return len(sizes) == count and sum(sizes) + _free_bytes(page, start) + (content or 65536) == len(page)
+
+
+def _inner_sizes(page: bytes, start: int) -> list[int]:
+    """Sizes of the entries of a page that only points to others."""
+    count = min(int.from_bytes(page[start + 3 : start + 5], "big"), (len(page) - start - 12) // 2)
+    return [read_varint(page, place + 4)[1] - place for place in struct.unpack_from(f">{count}H", page, start + 12)]
 
 
 def list_cells(page: bytes, first: bool) -> list[PageCell]:

@@ -46,6 +46,8 @@ _TABLES = ("records", "history", "edges", "topics", "jobs", "sessions", "owner_s
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """Microseconds since 1970 of the years 1 and 9999."""
 _LARGEST = 1e9
+_DOUBTFUL = {"kind": "note", "layer": "semantic", "tier": "longterm", "status": "archived"}
+"""Words of which no more is known: kept, and not recalled."""
 _MIDDLE = 0.5
 """Importance, weight … of which no more is known."""
 
@@ -82,9 +84,9 @@ def mend_row(table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> tupl
     for column, words in _WORDS.get(table, {}).items():
         known = [str(word) for word in words]
         near = [values[column]] if values[column] in known else get_close_matches(values[column], known, 1)
-        if not near:
+        if not near and column not in _DOUBTFUL:
             return None
-        values[column] = near[0]
+        values[column] = near[0] if near else _DOUBTFUL[column]
     for column in _TIMES.get(table, ()):
         if values[column] is not None and not _EARLIEST <= values[column] <= _LATEST:
             values[column] = values.get("valid_from") or 0 if column == "recorded_at" else None if column in _OPEN else 0

@@ -98,7 +98,8 @@ class RawPages:
         return b"".join((taken, *self._follow(self._first_overflow(page, cell), cell.size - local)))
 
     def mended_payloads(self, page: bytes, cell: PageCell) -> Iterator[bytes]:
-        """Possible contents of a record of which one pointer to an overflow page is damaged; last the part in its own page."""
+        """Possible contents of a record with one damaged pointer.
+        The last one is the part in its own page."""
         local = _local_size(cell.size, self.usable, cell.number is not None)
         parts = [page[cell.start : cell.start + local]]
         if local == cell.size:

@@ -1,4 +1,4 @@
-"""Records found in pages whose order is lost, and damaged ones made whole."""
+"""Rescue of records from pages whose order is lost."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def mend_record(shape: TableShape, values: list[Any]) -> tuple[Any, ...] | None:
 
 
 def is_whole(shape: TableShape, values: Sequence[Any]) -> bool:
-    """Test that a row of ``records`` can be read and that its text is the one that was written."""
+    """Test that a row of ``records`` holds the text that was written."""
     record = decode_whole(shape, (1, *values[1:]))
     return record is not None and bytes.fromhex(record.hash) == values[shape.columns.index("hash")]
 
@@ -91,13 +91,15 @@ def decode_whole(shape: TableShape, row: tuple[Any, ...]) -> Record | None:
 
 
 def _header_pattern(width: int) -> re.Pattern[bytes]:
-    """Match the places where a record's header may begin: two of its first three bytes are as they must be."""
+    """Match the places where a record's header may begin.
+    Two of its first three bytes are as they must be."""
     size = b"[\\x%02x-\\x%02x]" % (width + 1, width + _SLACK)
     return re.compile(b"(?s)(?=%b\\x00|%b.\\x%02x|.\\x00\\x%02x)" % (size, size, _ID, _ID))
 
 
 def _read_before(page: bytes, end: int) -> tuple[int, int]:
-    """Read the variable-length integer that ends before a place; its value and start."""
+    """Read the variable-length integer that ends before a place.
+    Its value and start."""
     at = max(end - 1, 0)
     while 0 < at > end - 9 and page[at - 1] & 0x80:
         at -= 1
@@ -105,7 +107,7 @@ def _read_before(page: bytes, end: int) -> tuple[int, int]:
 
 
 def _decode_damaged(pages: RawPages, page: bytes, cell: PageCell, shape: TableShape) -> list[Any]:
-    """Decode a record with one damaged byte in its header, its size or its number.
+    """Decode a record with one damaged byte before its values.
     Empty where nothing fits."""
     best: list[Any] = []
     guesses = list(_guess_types(page[cell.start :], cell.size, shape))
@@ -124,7 +126,8 @@ def _decode_damaged(pages: RawPages, page: bytes, cell: PageCell, shape: TableSh
 
 
 def _payloads(pages: RawPages, page: bytes, cell: PageCell, guesses: list[TypesGuess]) -> Iterator[tuple[list[int], int, bytes]]:
-    """Contents of a record by each guess; then those with a damaged pointer to another page."""
+    """Contents of a record by each guess of its types.
+    Then those with a damaged pointer to another page."""
     for types, start, size in guesses:
         with suppress(UnreadableCellError):
             yield types, start, pages.payload(page, replace(cell, size=size))
@@ -135,7 +138,7 @@ def _payloads(pages: RawPages, page: bytes, cell: PageCell, guesses: list[TypesG
 
 
 def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[TypesGuess]:
-    """Possible serial types of a record, with its values' start and its size."""
+    """Possible serial types of a record, most likely ones first."""
     width, types, at = len(shape.types), list[int](), 1
     while len(types) < width and at < len(record):
         kind, at = read_varint(record, at)
@@ -148,7 +151,7 @@ def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[TypesG
 
 
 def _replace_one(record: bytes, end: int, size: int, shape: TableShape) -> Iterator[TypesGuess]:
-    """Serial types of a header with one of them derived from the record's size."""
+    """Serial types with one of them derived from the record's size."""
     tails: dict[int, list[int]] = {end: []}
     for at in range(end - 1, 0, -1):
         kind, follows = read_varint(record, at)

@@ -130,7 +130,8 @@ def _is_name(values: list[Any]) -> bool:
 
 
 def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[int, tuple[str, str]]) -> list[tuple[Any, ...]]:
-    """Correct numbers, ids, owners and scopes by what the rest says, and values that make no sense."""
+    """Correct numbers, ids and owners by what the rest says.
+    Values that make no sense are replaced."""
     columns = shape.columns
     number, id, owner, version = (columns.index(name) for name in ("number", "id", "owner", "version"))
     owners = Counter([row[owner] for row in rows] + [one for _, one in named.values()])

@@ -7,8 +7,8 @@ COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes 
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
 MINUTES ?= 60
-EXTRAS := $(addprefix --extra ,all encrypted local otel)
-.PHONY: help run demo test test-all campaign check fix coverage-spec bench conformance docs pins clean
+EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
+.PHONY: help run demo test test-all test-postgres campaign check fix coverage-spec bench conformance docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -25,6 +25,9 @@ test: .make/test ## Run the fast tests (under 8 minutes on two cores)
 
 test-all: .make/test ## Run every test
 	$(BIN)/python -m pytest -n 2
+
+test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
+	$(BIN)/python -m pytest -n 2 -m "postgres"
 
 campaign: .make/test ## Kill, damage and starve homes for MINUTES=60, and look what is lost
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --json bench/out/campaign.json
@@ -60,6 +63,11 @@ pins: ## Compile the hash-pinned requirement lists anew (needs uv)
 	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
+	$(COMPILE) requirements/postgres.in -c requirements/test.txt -o requirements/postgres.txt
+
+.make/postgres: requirements/postgres.txt
+	$(INSTALL) --require-hashes -r $<
+	@touch $@
 
 clean: ## Remove the virtual environment and caches
 	rm -rf .venv .make .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import engrams
 from engrams import aio, errors, ports, settings, types
 from engrams.engine import MemoryEngine
-from engrams.store.sqlite import rowconversion, whereclauses
+from engrams.store.sql import rowconversion, whereclauses
 from engrams.tend.importexport import ImportResult
 
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"

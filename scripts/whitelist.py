@@ -2,7 +2,7 @@
 
 # ruff: noqa: B018, F821
 
-# Called by Python, pydantic, http.server, typer, anyio, prometheus, onnxruntime, PyYAML or watchfiles under these names.
+# Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, PyYAML or watchfiles under these names.
 _.__getattr__
 _.model_config
 _.model_post_init
@@ -26,6 +26,7 @@ _.intra_op_num_threads
 _.log_severity_level
 _.yaml_implicit_resolvers
 _.rust_timeout
+_.itersize
 _.total_tokens
 
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.

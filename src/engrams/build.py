@@ -21,7 +21,10 @@ from engrams.models.serverdiscovery import find_model_servers as find_model_serv
 from engrams.models.tokens.factory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeInstruction, SkillRecords, Store
 from engrams.session.privacy import require_incognito
-from engrams.settings import EncryptionSettings, Settings, StoreSettings, in_test_mode, load
+from engrams.settings import EncryptionSettings, Settings, in_test_mode, load
+from engrams.store.factory import choose_store as store
+from engrams.store.factory import find_database, is_served
+from engrams.store.factory import migrate_store as migrate_store
 from engrams.store.sqlite import SqliteStore, rescuelosses
 from engrams.types import Kind, Record
 
@@ -126,21 +129,6 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     except RefusedError:
         return NullEmbedder()
     return found
-
-
-def store(settings: Settings, clock: Clock) -> Store:
-    """The configured store. Incognito: in this process's memory only."""
-    section: StoreSettings = settings.store
-    if settings.incognito or section.url == ":memory:":
-        return SqliteStore.open(":memory:", section, clock)
-    if "://" in section.url:
-        raise SettingsError(
-            "This version keeps memory in SQLite only: `store.url` takes a path or `:memory:`.",
-            hint="Remove `store.url`, or set it to a path.",
-        )
-    path = Path(section.url) if section.url else settings.home.expanduser() / "memory.db"
-    encryption.unlock_home(settings.home, settings.encryption, path)
-    return SqliteStore.open(path, section, clock)
 
 
 def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Vault | None:
@@ -290,7 +278,7 @@ def unlock(settings: Settings) -> None:
 
     EncryptionError: it is missing or wrong."""
     if not settings.incognito and settings.store.url != ":memory:":
-        encryption.unlock_home(settings.home, settings.encryption, _places(settings).database)
+        encryption.unlock_home(settings.home, settings.encryption, find_database(settings))
 
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
@@ -366,7 +354,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
     def make() -> HomeCleaner:
         from engrams.vault.homepurge import HomeDeps, HomeFilePurger
 
-        return HomeFilePurger(HomeDeps(settings.home.expanduser(), _places(settings), files, purge_in_copy, purge_in_backup))
+        return HomeFilePurger(HomeDeps(settings.home.expanduser(), _list_places(settings), files, purge_in_copy, purge_in_backup))
 
     return make
 
@@ -379,13 +367,17 @@ def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: Pur
 
 
 def _places(settings: Settings) -> BackupPlaces:
+    if settings.store.url == ":memory:" or is_served(settings):
+        raise SettingsError("Only a memory in a file of its own can do this.", hint="Use the database's own tools.")
+    return _list_places(settings)
+
+
+def _list_places(settings: Settings) -> BackupPlaces:
     from engrams.vault.backup import BackupPlaces
     from engrams.vault.dependencies import vault_folder
 
-    home, url = settings.home.expanduser(), settings.store.url
-    if url == ":memory:" or "://" in url:
-        raise SettingsError("Only a memory in a file of its own can do this.", hint="Use the database's own tools.")
-    return BackupPlaces(Path(url) if url else home / "memory.db", vault_folder(settings.vault, home), home / "vault.db")
+    home = settings.home.expanduser()
+    return BackupPlaces(find_database(settings), vault_folder(settings.vault, home), home / "vault.db")
 
 
 def _changed(settings: Settings, given: dict[str, Any]) -> Settings:

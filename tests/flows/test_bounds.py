@@ -58,7 +58,7 @@ REMEMBERED = {
     "session.contextfingerprints._fingerprint_line": 2_048,
     "read.fusion._find_spans": 2_048,
     "read.diversify._cached_words": 512,
-    "store.sqlite.rowconversion._decode_provenance": 1_024,
+    "store.sql.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
     "write.changes.cues._find_word": 1 << 14,
     "write.changes.features._read_clause": 1 << 13,
@@ -70,13 +70,18 @@ REMEMBERED = {
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
-NAMES = {"store.sqlite.walreader._weigh_steps": 8, "types.datamodel._parsed": 4_096, "write.ignoredfiles._compile_rule": 4_096}
+NAMES = {
+    "store.postgres.translate.translate": 2_000,
+    "store.sqlite.walreader._weigh_steps": 8,
+    "types.datamodel._parsed": 4_096,
+    "write.ignoredfiles._compile_rule": 4_096,
+}
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
     "errors._find_checkout", "write.changes.cues._load_table", "write.changes.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
-    "store.sqlite.namedqueries.load_migrations", "store.sqlite.namedqueries.load_queries", "text.terms._script_patterns",
+    "store.sql.migrations.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
     "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.find._load_grammar",
     "write.rules.languages.sentencematcher._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip

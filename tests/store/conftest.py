@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.store import postgres
 from tests.store.make import Time
 
 from engrams.ports import Clock, Store
@@ -21,7 +22,14 @@ def _memory(home: Path, clock: Clock) -> Store:
     return SqliteStore.open(":memory:", StoreSettings(), clock)
 
 
-BACKENDS: dict[str, Callable[[Path, Clock], Store]] = {"sqlite-file": _file, "sqlite-memory": _memory}
+def _server(_home: Path, clock: Clock) -> Store:
+    from engrams.store.postgres.store import PostgresStore
+
+    return PostgresStore.open(postgres.empty_database(), StoreSettings(), clock)
+
+
+_SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+BACKENDS: dict[str, Callable[[Path, Clock], Store]] = {"sqlite-file": _file, "sqlite-memory": _memory, "postgres": _server}
 
 
 @pytest.fixture
@@ -30,7 +38,7 @@ def clock() -> Time:
     return Time()
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=[pytest.param(name, marks=_SERVED if name == "postgres" else ()) for name in BACKENDS])
 def store(request: pytest.FixtureRequest, home: Path, clock: Time) -> Iterator[Store]:
     """An empty store of each backend."""
     opened = BACKENDS[request.param](home, clock)

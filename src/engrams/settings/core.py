@@ -28,12 +28,13 @@ class SizeLimits(SettingsSection):
 class StoreSettings(SettingsSection):
     """Place and durability of the database."""
 
-    url: str = Field("", description="Database: a path, or `:memory:`. Empty: memory.db in the home folder.")
+    url: str = Field("", description="Database: a path, `:memory:`, or postgresql://USER@HOST/NAME. Empty: memory.db in the home folder.")
     durability: Literal["full", "normal"] = Field(
         "full",
         description="full: an acknowledged write survives power loss. normal: a crash of the process only, but faster.",
     )
     readers: int = Field(4, ge=1, le=64, description="Connections that read.")
+    connections: int = Field(10, ge=1, le=1000, description="Largest number of connections of a process to Postgres.")
     busy_seconds: float = Field(10.0, ge=0, description="Seconds to wait for another process's write.")
     cache_bytes: int = Field(1_000_000_000, ge=1_000_000, description="Memory for loaded search indexes, in bytes.")
     exact_limit: int = Field(30_000, ge=100, description="Number of records in reach up to which every one is scored exactly.")

@@ -13,7 +13,8 @@ from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
 from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import SqliteStore, namedqueries, records
+from engrams.store.sql import namedqueries, records
+from engrams.store.sqlite import SqliteStore
 from engrams.types import Evidence, Kind
 
 

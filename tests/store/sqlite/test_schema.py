@@ -13,9 +13,10 @@ from tests.store.make import Time, add, get, record
 from engrams.errors import StoreError
 from engrams.settings import StoreSettings
 from engrams.store import sqlite
-from engrams.store.sqlite import SqliteStore, connect, migrate, namedqueries
-from engrams.store.sqlite.namedqueries import Migration
-from engrams.store.sqlite.rowconversion import FIELDS
+from engrams.store.sql import migrations, namedqueries
+from engrams.store.sql.migrations import Migration
+from engrams.store.sql.rowconversion import FIELDS
+from engrams.store.sqlite import SqliteStore, connect, migrate
 from engrams.types import Record
 
 SOURCE = Path(sqlite.__file__).parent
@@ -28,17 +29,19 @@ def shape(connection: apsw.Connection) -> list[tuple[object, ...]]:
 def test_migrations_lead_to_the_schema() -> None:
     """Applying every migration in order gives exactly the schema that a new store gets."""
     stepped, made = apsw.Connection(":memory:"), apsw.Connection(":memory:")
-    for step in namedqueries.load_migrations():
+    for step in migrations.load_migrations("engrams.store.sqlite"):
         stepped.execute(step.script)
-    made.execute(namedqueries.load_schema())
+    made.execute(migrate.load_schema())
     assert shape(stepped) == shape(made)
-    assert [step.number for step in namedqueries.load_migrations()] == list(range(1, len(namedqueries.load_migrations()) + 1))
+    assert [step.number for step in migrations.load_migrations("engrams.store.sqlite")] == list(
+        range(1, len(migrations.load_migrations("engrams.store.sqlite")) + 1)
+    )
 
 
 def test_states_of_owners_move_out_of_the_sessions() -> None:
     """The rows with reserved names become states under their plain names, with their tokens; sessions stay."""
     database = apsw.Connection(":memory:")
-    *earlier, last = [step for step in namedqueries.load_migrations() if step.number <= 5]
+    *earlier, last = [step for step in migrations.load_migrations("engrams.store.sqlite") if step.number <= 5]
     for step in earlier:
         database.execute(step.script)
     for name in (":learned", ":profile", ":garden", "s1", ":else"):
@@ -53,13 +56,18 @@ def test_states_of_owners_move_out_of_the_sessions() -> None:
 def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
     empty, connection = connect.open_memory(StoreSettings()), connect.open_memory(StoreSettings())
-    connection.execute(namedqueries.load_schema())
-    fragments = {"missing_tail": " ", "quoting_numbers": " WHERE ", "about_names": " WHERE "}
+    connection.execute(migrate.load_schema())
+    where = f"{namedqueries.query('select_records')} WHERE "
+    fragments = {
+        "missing_tail": namedqueries.query("select_records") + " ",
+        **dict.fromkeys(("quoting_numbers", "about_names", "folded_text"), where),
+    }
+    fragments["once"] = "INSERT INTO records (id) VALUES ('x') "
     for name, body in namedqueries.load_queries().items():
-        text = f"{namedqueries.query('select_records')}{fragments[name]}{body}" if name in fragments else body
+        text = f"{fragments.get(name, '')}{body}"
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
         (empty if name == "make_postings" else connection).execute(f"EXPLAIN {text}", [None] * len(marks))
-    code = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
+    code = "\n".join(path.read_text("utf-8") for folder in (SOURCE, SOURCE.parent / "sql") for path in folder.glob("*.py"))
     words = set(re.findall(r'"(\w+)"', code)) | set(re.findall(r"'(\w+)'", code))
     assert set(namedqueries.load_queries()) <= words
     called = set(re.findall(r'(?:query\(|(?:every|first|one|run|stream)\([\w.]+, )["\'](\w+)["\']', code))
@@ -92,7 +100,7 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     add(store, one)
     store.close()
     steps = (
-        *namedqueries.load_migrations(),
+        *migrations.load_migrations("engrams.store.sqlite"),
         Migration(migrate.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
     )
     connection = connect.open_writer(home / "memory.db", StoreSettings())
@@ -101,7 +109,7 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     assert connection.pragma("user_version") == migrate.newest_version() + 1
     assert connection.execute("SELECT text, colour FROM records").fetchall() == [("Alice likes tea", "")]
     assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
-        *((one.number, one.name) for one in namedqueries.load_migrations()),
+        *((one.number, one.name) for one in migrations.load_migrations("engrams.store.sqlite")),
         (migrate.newest_version() + 1, "colour"),
     ]
     connection.close()
@@ -116,7 +124,7 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     add(store, record("x"))
     store.close()
     steps = (
-        *namedqueries.load_migrations(),
+        *migrations.load_migrations("engrams.store.sqlite"),
         Migration(migrate.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
     )
     connection = connect.open_writer(home / "memory.db", StoreSettings())

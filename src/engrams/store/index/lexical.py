@@ -67,6 +67,10 @@ class InvertedIndex:
             return found[0] if found else _NOTHING
         return np.concatenate([slots for slots, _ in found]), np.concatenate([counts for _, counts in found])
 
+    def holds(self, term: int) -> bool:
+        """True where some slot holds a term."""
+        return any(len(segment.get(term)[0]) for segment in self._segments)
+
     def _append(self, segment: PostingSegment) -> None:
         """Append, merging segments of similar size: about log2(n) remain."""
         while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):

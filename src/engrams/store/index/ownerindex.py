@@ -57,6 +57,10 @@ class OwnerIndex:
         """Approximate resident size."""
         return self._columns.bytes + self._postings.size + self._row_slots.bytes
 
+    def holds(self, term: int) -> bool:
+        """True for a term that records hold, or held since the load."""
+        return self._postings.holds(term)
+
     def __len__(self) -> int:
         return int(np.count_nonzero(self._columns["alive"]))
 

@@ -9,9 +9,9 @@ import apsw
 
 from engrams.errors import StoreError
 from engrams.ports import Clock
+from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite import migrate, repair, rescuelosses, vectorrepair
 from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite.salvage import copy_readable
 from engrams.types import Json
 

@@ -16,7 +16,7 @@ import apsw
 from engrams import encryption
 from engrams.encryption.header import sync_folder
 from engrams.settings import StoreSettings
-from engrams.store.sqlite.namedqueries import query
+from engrams.store.sql.namedqueries import query
 from engrams.text.normalize import fold
 
 _BUSY_STEP = 0.004

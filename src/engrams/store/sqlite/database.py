@@ -16,10 +16,12 @@ from engrams import encryption
 from engrams.errors import ClosedError, EngramsError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
+from engrams.store.processforks import register
+from engrams.store.sql.namedqueries import query
 from engrams.store.sqlite import connect, migrate, repair
 from engrams.store.sqlite.connect import WriteLock
-from engrams.store.sqlite.namedqueries import map_errors, query, to_engrams_error
-from engrams.store.sqlite.processforks import register
+from engrams.store.sqlite.errormapping import map_errors, to_engrams_error
+from engrams.types import Scope
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -89,6 +91,10 @@ class Database:
         with self.reading() as connection:
             return work(connection, *given, **options)
 
+    def read_as(self, _: Scope | None, work: Callable[Concatenate[apsw.Connection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+        """Run ``work`` as ``read`` does: one file holds all owners."""
+        return self.read(work, *given, **options)
+
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Context of a read transaction; the connection must not be kept."""
@@ -143,6 +149,10 @@ class Database:
         if ticket.error is not None:
             raise ticket.error
         return cast("T", ticket.value)
+
+    def write_as(self, _: Scope | None, work: Callable[Concatenate[apsw.Connection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+        """Run ``work`` as ``write`` does: one file holds all owners."""
+        return self.write(work, *given, **options)
 
     def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 import apsw
 
 from engrams.errors import StoreError
+from engrams.store.sql.migrations import Migration, load_migrations
+from engrams.store.sql.namedqueries import execute, fetch_all
 from engrams.store.sqlite import termids
-from engrams.store.sqlite.namedqueries import Migration, execute, fetch_all, load_migrations, load_schema
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""
@@ -17,7 +19,11 @@ APPLICATION = 0x656E6772
 
 def newest_version() -> int:
     """``user_version`` that this code writes."""
-    return load_migrations()[-1].number
+    return load_migrations(__package__)[-1].number
+
+
+def load_schema() -> str:
+    return (resources.files(__package__) / "schema.sql").read_text("utf-8")
 
 
 def read_version(connection: apsw.Connection, place: str, known: int) -> int:
@@ -44,7 +50,7 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
     """Create the schema, or migrate an older one, in one transaction.
 
     ``steps``: migrations, those that ship by default. A file with an older schema is copied to ``backup`` first, unless that exists."""
-    steps = steps or load_migrations()
+    steps = steps or load_migrations(__package__)
     last = steps[-1].number
     found = read_version(connection, place, last)
     if found == last:
@@ -75,4 +81,4 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
 def find_drift(connection: apsw.Connection) -> list[str]:
     """Names of applied migrations that differ from the shipped ones."""
     applied = {number: (name, checksum) for number, name, checksum in fetch_all(connection, "applied_migrations")}
-    return [step.name for step in load_migrations() if applied.get(step.number) != (step.name, step.checksum)]
+    return [step.name for step in load_migrations(__package__) if applied.get(step.number) != (step.name, step.checksum)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from engrams.errors import EngramsError
+from engrams.store.sql.rowconversion import FIELDS, decode_record
 from engrams.store.sqlite.pagedecoder import (
     PageCell,
     RawPages,
@@ -18,7 +19,6 @@ from engrams.store.sqlite.pagedecoder import (
     read_varint,
     value_size,
 )
-from engrams.store.sqlite.rowconversion import FIELDS, decode_record
 from engrams.store.sqlite.valuerepair import EMPTY_JSON, mend_row
 from engrams.types import Record
 

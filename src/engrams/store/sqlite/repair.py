@@ -16,8 +16,8 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
+from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
 from engrams.store.sqlite import connect, migrate, rescuelosses, termids
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
 from engrams.store.sqlite.valuerepair import find_invalid
 from engrams.store.sqlite.walreader import read_log
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from engrams import encryption
-from engrams.store.sqlite.namedqueries import fetch_all
+from engrams.store.sql.namedqueries import fetch_all
 from engrams.types import Json
 
 _END = ".lost"

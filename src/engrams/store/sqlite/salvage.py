@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 
 from engrams.settings import StoreSettings
+from engrams.store.sql.namedqueries import execute, fetch_one, query
 from engrams.store.sqlite import connect, migrate, termids
-from engrams.store.sqlite.namedqueries import execute, fetch_one, query
 from engrams.store.sqlite.pagedecoder import RawPages
 from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
 from engrams.store.sqlite.rescuelosses import RescueLoss

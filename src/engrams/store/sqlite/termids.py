@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_one
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_one
 from engrams.text.terms import TERM_SCHEME, index_terms
 
 _LARGEST = 200_000
@@ -31,7 +31,7 @@ class TermLexicon:
             self._numbers.clear()
             self._epoch = epoch
 
-    def encode(self, connection: apsw.Connection, terms: list[str]) -> bytes:
+    def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
         """Encode terms as uint32 numbers; new terms get one."""
         numbers = self._numbers
         missing = {term for term in terms if term not in numbers}
@@ -42,7 +42,7 @@ class TermLexicon:
         return array("I", [numbers[term] for term in terms]).tobytes()
 
 
-def decode(connection: apsw.Connection, lexemes: bytes) -> list[str]:
+def decode(connection: SqlConnection, lexemes: bytes) -> list[str]:
     """Decode lexemes to terms."""
     numbers = array("I", lexemes)
     terms = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))

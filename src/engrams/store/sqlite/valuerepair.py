@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 
 from engrams.errors import StoreError
-from engrams.store.sqlite.namedqueries import stream_rows
-from engrams.store.sqlite.rowconversion import ENUMS, JSONS, LISTS, REALS, TIMES, decode_record
+from engrams.store.sql.namedqueries import stream_rows
+from engrams.store.sql.rowconversion import ENUMS, JSONS, LISTS, REALS, TIMES, decode_record
 from engrams.types import EdgeType
 
 _WORDS: Mapping[str, Mapping[str, Iterable[str]]] = {

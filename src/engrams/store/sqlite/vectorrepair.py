@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
-import apsw
-
-from engrams.ports import EMBED, JobSpec
-from engrams.store.sqlite import jobs
-from engrams.store.sqlite.namedqueries import execute, fetch_all, stream_rows
+from engrams.store.sql.namedqueries import SqlConnection, stream_rows
+from engrams.store.sql.records import drop_vectors
 
 
-def find_damaged(connection: apsw.Connection) -> list[tuple[int, int]]:
+def find_damaged(connection: SqlConnection) -> list[tuple[int, int]]:
     """Find vectors of another size or length than models make.
 
     Records and models by number."""
@@ -27,23 +23,15 @@ def find_damaged(connection: apsw.Connection) -> list[tuple[int, int]]:
     return found
 
 
-def check_vectors(connection: apsw.Connection) -> list[str]:
+def check_vectors(connection: SqlConnection) -> list[str]:
     """Problems of a check."""
     found = find_damaged(connection)
     return [f"{len(found):,} vectors are damaged."] if found else []
 
 
-def drop_damaged(connection: apsw.Connection, at: datetime) -> str:
+def drop_damaged(connection: SqlConnection, at: datetime) -> str:
     """Remove damaged vectors; a note."""
     found = find_damaged(connection)
     for model in {model for _, model in found}:
         drop_vectors(connection, model, [record for record, its in found if its == model], at)
     return f"{len(found):,} damaged vectors were removed; they are made again." if found else ""
-
-
-def drop_vectors(connection: apsw.Connection, model: int, numbers: Sequence[int], at: datetime) -> None:
-    """Remove vectors by their records' numbers; ask for new ones."""
-    for number in numbers:
-        execute(connection, "drop_vector", number, model)
-    for (name,) in fetch_all(connection, "model_name", model):
-        jobs.enqueue(connection, JobSpec(EMBED, name), at)

@@ -206,7 +206,10 @@ class StoreCollector(Collector):
 
 def _store_bytes(engine: MemoryEngine) -> int:
     home = engine.settings.home.expanduser()
-    base = Path(engine.settings.store.url) if engine.settings.store.url else home / "memory.db"
+    url = engine.settings.store.url
+    if "://" in url:
+        return int(engine.check(False).get("bytes", 0))
+    base = Path(url) if url else home / "memory.db"
     return sum(file.stat().st_size for file in base.parent.glob(f"{base.name}*") if file.is_file())
 
 

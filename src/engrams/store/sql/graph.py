@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import apsw
-
 from engrams.clock import micros
 from engrams.errors import StoreError
 from engrams.ports import ScopeReach
-from engrams.store.sqlite import whereclauses
-from engrams.store.sqlite.namedqueries import MEND, execute, fetch_all, fetch_composed, query
-from engrams.store.sqlite.rowconversion import to_datetime
+from engrams.store.sql import whereclauses
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, query
+from engrams.store.sql.rowconversion import MEND, to_datetime
 from engrams.types import Edge, EdgeType, Scope, Topic
 
 _TYPES = {str(kind): kind for kind in EdgeType}
 
 
-def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
+def find_edges(connection: SqlConnection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
     """Find edges at any of ``nodes``, each once; ``types``: empty for all.
     StoreError: one is damaged."""
     wanted = set(types)
@@ -32,7 +30,7 @@ def find_edges(connection: apsw.Connection, owner: Scope, nodes: Sequence[str], 
     )
 
 
-def list_topics(connection: apsw.Connection, seen: ScopeReach) -> tuple[Topic, ...]:
+def list_topics(connection: SqlConnection, seen: ScopeReach) -> tuple[Topic, ...]:
     """Topics and concepts of the scopes in reach, by id."""
     within = whereclauses.reach_clause(seen)
     rows = fetch_composed(connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values)
@@ -42,7 +40,7 @@ def list_topics(connection: apsw.Connection, seen: ScopeReach) -> tuple[Topic, .
     )
 
 
-def save_topic(connection: apsw.Connection, topic: Topic) -> None:
+def save_topic(connection: SqlConnection, topic: Topic) -> None:
     """Store or replace a topic; without members drop it and its edges."""
     owner = topic.scope.owner.key
     if topic.members < 1:

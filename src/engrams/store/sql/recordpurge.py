@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import apsw
-
 from engrams.clock import micros
-from engrams.store.sqlite import jobs
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, fetch_one
-from engrams.store.sqlite.rowconversion import decode_json, encode_json
+from engrams.store.sql import jobs
+from engrams.store.sql.dialect import SqlDialect
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sql.rowconversion import decode_json, encode_json
 from engrams.text.redact import redact, redact_values
 from engrams.text.terms import index_terms
 from engrams.types import Scope, Status
@@ -54,78 +52,64 @@ class PurgeRewrites:
     ``write`` stores their new texts. ``words``: removed wherever else they stand."""
 
     ids: Sequence[str]
-    write: Callable[[apsw.Connection], object]
+    write: Callable[[SqlConnection], object]
     words: Sequence[str]
 
 
 def erase_records(
-    connection: apsw.Connection, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewrites
+    connection: SqlConnection, dialect: SqlDialect, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewrites
 ) -> tuple[Mapping[str, int], PurgeVerificationData]:
     """Erase inside the caller's transaction.
 
     Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
     removed: Counter[str] = Counter()
     records = []
-    known = _rewrite_records(connection, owner, rewrites, at)
+    fetch_one(connection, "lock_owner")
+    known = _rewrite_records(connection, dialect, owner, rewrites, at)
     for name in dict.fromkeys(ids):
         row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
             records.append((name, int(row[0])))
-            known |= _remove_postings(connection, row[0], removed) | _former_terms(connection, row[0])
-    words = []
-    for number, term in known.items():
-        if fetch_first(connection, "holds_term", term) is None:
-            removed["words"] += execute(connection, "drop_term", number)
-            words.append(term)
+            known |= dialect.read_terms(connection, row[0]) | _former_terms(connection, dialect, row[0])
+            removed["terms"] += dialect.unpost(connection, row[0])
     topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
-    traces = PurgeVerificationData(owner, tuple(records), tuple(words), topics)
     for topic in topics:
         # Its other members are clustered again.
         removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
         execute(connection, "drop_edges", owner.key, topic)
-    removed["jobs"] = jobs.remove_records(connection, traces.ids, at)
-    changes = int(fetch_one(connection, "counters")[0])
+    removed["jobs"] = jobs.remove_records(connection, frozenset(name for name, _ in records), at)
+    changes = int(fetch_one(connection, "lock_owner")[0])
     for place, (name, number) in enumerate(records, 1):
         _blank_record(connection, (owner, name, number), removed, (changes + place, at))
     if records:
         execute(connection, "set_changes", changes + len(records))
-    if records or known:
-        execute(connection, "add_erasure")
+    words = dialect.drop_unused(connection, known)
+    removed["words"] = len(words)
     removed["traces"] = _redact_traces(connection, owner, rewrites.ids, rewrites.words)
-    return removed, traces
+    return removed, PurgeVerificationData(owner, tuple(records), words, topics)
 
 
-def _rewrite_records(connection: apsw.Connection, owner: Scope, rewrites: PurgeRewrites, at: datetime) -> dict[int, str]:
+def _rewrite_records(connection: SqlConnection, dialect: SqlDialect, owner: Scope, rewrites: PurgeRewrites, at: datetime) -> dict[int, str]:
     """Store new texts; return the terms that records lost, by number."""
     known: dict[int, str] = {}
     for name in rewrites.ids:
         row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None:
-            lexemes = array("I", fetch_one(connection, "lexemes_of", row[0])[0])
-            known |= dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes))))) | _former_terms(connection, row[0])
+            known |= dialect.read_terms(connection, row[0]) | _former_terms(connection, dialect, row[0])
     rewrites.write(connection)
     # A worker that read the old text must not store what it makes of it.
     jobs.release_running(connection, frozenset(rewrites.ids), at)
     return known
 
 
-def _remove_postings(connection: apsw.Connection, number: int, removed: Counter[str]) -> dict[int, str]:
-    lexemes = array("I", fetch_one(connection, "lexemes_of", number)[0])
-    found = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(lexemes)))))
-    if lexemes:
-        execute(connection, "drop_posting", number, " ".join(found[word] for word in lexemes))
-    removed["terms"] += len(found)
-    return found
-
-
-def _former_terms(connection: apsw.Connection, number: int) -> dict[int, str]:
-    """Terms of a record's former texts, still in the lexicon."""
+def _former_terms(connection: SqlConnection, dialect: SqlDialect, number: int) -> dict[int, str]:
+    """Terms of a record's former texts."""
     changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
     words = {word for change in changes for name in ("text", "caption") if name in change for word in index_terms(change[name])}
-    return {key: term for term, key in fetch_all(connection, "find_terms", json.dumps(list(words), ensure_ascii=False))} if words else {}
+    return dialect.number_terms(connection, words)
 
 
-def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
+def _blank_record(connection: SqlConnection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
     owner, name, number = record
     change, at = step
     removed["records"] += 1
@@ -139,7 +123,7 @@ def _blank_record(connection: apsw.Connection, record: tuple[Scope, str, int], r
     _log_change(connection, (number, version), "purge", at)
 
 
-def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: datetime) -> int:
+def _remove_quotes(connection: SqlConnection, owner: Scope, name: str, at: datetime) -> int:
     citing = fetch_all(connection, "quoting", owner.key, name)
     for number, evidence, version in citing:
         kept = [item for item in decode_json(evidence) if item[1] != name]
@@ -150,7 +134,7 @@ def _remove_quotes(connection: apsw.Connection, owner: Scope, name: str, at: dat
     return len(citing)
 
 
-def count_remaining(connection: apsw.Connection, traces: PurgeVerificationData) -> dict[str, int]:
+def count_remaining(connection: SqlConnection, dialect: SqlDialect, traces: PurgeVerificationData) -> dict[str, int]:
     """Count what is left of purged records, by place."""
     owner = traces.owner.key
     found: Counter[str] = Counter()
@@ -163,13 +147,11 @@ def count_remaining(connection: apsw.Connection, traces: PurgeVerificationData) 
         found["outbox"] += _count(connection, "left_outbox", owner, name)
     found["topics"] = _count(connection, "left_topics", owner, json.dumps(traces.topics))
     found["jobs"] = jobs.count_naming(connection, traces.ids)
-    words = json.dumps(traces.words, ensure_ascii=False)
-    found["terms"] = _count(connection, "left_terms", words)
-    found["words"] = _count(connection, "left_words", words)
+    found["terms"], found["words"] = dialect.count_terms(connection, traces.words)
     return found
 
 
-def _redact_traces(connection: apsw.Connection, owner: Scope, ids: Sequence[str], words: Sequence[str]) -> int:
+def _redact_traces(connection: SqlConnection, owner: Scope, ids: Sequence[str], words: Sequence[str]) -> int:
     """Remove words from histories, sessions, states and jobs.
     Returns the number of changed rows."""
     changed = 0
@@ -192,9 +174,9 @@ def _redact_json(data: str, words: Sequence[str]) -> str:
     return encode_json(redact_values(decode_json(data), words))
 
 
-def _log_change(connection: apsw.Connection, key: tuple[int, int], action: str, at: datetime) -> None:
+def _log_change(connection: SqlConnection, key: tuple[int, int], action: str, at: datetime) -> None:
     execute(connection, "add_history", *key, micros(at), action, "", "", None, None)
 
 
-def _count(connection: apsw.Connection, name: str, *values: object) -> int:
+def _count(connection: SqlConnection, name: str, *values: object) -> int:
     return int(fetch_one(connection, name, *values)[0])

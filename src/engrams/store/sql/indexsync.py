@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-import apsw
-
 from engrams.errors import InputError, StoreError
-from engrams.ports import CandidatePool, CandidateQuery, Clock
+from engrams.ports import CandidatePool, CandidateQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
-from engrams.store.sqlite import records, whereclauses
-from engrams.store.sqlite.database import Database
-from engrams.store.sqlite.namedqueries import fetch_all, fetch_one, query, stream_rows
-from engrams.store.sqlite.processforks import register
-from engrams.store.sqlite.vectorrepair import drop_vectors
-from engrams.store.sqlite.whereclauses import join_clauses
+from engrams.store.processforks import register
+from engrams.store.sql import records, whereclauses
+from engrams.store.sql.dialect import SqlDatabase, SqlDialect
+from engrams.store.sql.namedqueries import SqlConnection, fetch_composed, fetch_one, query, stream_rows
+from engrams.store.sql.whereclauses import SqlClause, join_clauses
 from engrams.text.cache import clear_caches
 from engrams.types import Scope
 
@@ -50,8 +47,8 @@ class _CachedIndex:
 class IndexCache:
     """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
 
-    def __init__(self, database: Database, settings: StoreSettings, clock: Clock) -> None:
-        self._database = database
+    def __init__(self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock) -> None:
+        self._database, self._dialect = database, dialect
         self._clock = clock
         self._settings = settings
         self._lock = Lock()
@@ -62,40 +59,47 @@ class IndexCache:
 
     def seek(self, seek: CandidateQuery) -> CandidatePool:
         """Find candidates, after all committed changes are indexed."""
-        with self._database.reading() as connection:
-            model, dimension = records.find_model(connection, seek.model)
-            if seek.vector is not None and dimension and len(seek.vector) != dimension:
-                raise InputError(
-                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
-                    hint="Embed the query with the model of the records.",
-                )
-            terms, unknown = _weigh_terms(connection, seek)
-            allowed = _find_allowed(connection, seek)
-        key = (self._database.generation, seek.reach.owner.key, model, dimension)
+        owner, condition = seek.reach.owner, whereclauses.where_clause(seek.where)
+        model, dimension = self._database.read_as(None, records.find_model, seek.model)
+        if seek.vector is not None and dimension and len(seek.vector) != dimension:
+            raise InputError(
+                f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
+                hint="Embed the query with the model of the records.",
+            )
+        key = (self._database.generation, owner.key, model, dimension)
         cached = self._get_cached(key)
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
             try:
-                with self._database.reading() as connection:
-                    _catch_up(connection, cached.index, seek.reach.owner, model)
+                terms, unknown, allowed = self._database.read_as(owner, self._catch_up, cached.index, seek, (model, condition))
             except BaseException:
                 # An index that missed rows would never load them.
                 self._discard(key)
                 raise
             if cached.index.damaged:
-                self._drop_damaged(cached.index, model)
+                self._drop_damaged(owner, cached.index, model)
             pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
             grown = cached.index.bytes - cached.bytes
             cached.bytes += grown
         self._trim(grown)
         return pool
 
-    def _drop_damaged(self, index: OwnerIndex, model: int) -> None:
+    def _catch_up(
+        self, connection: SqlConnection, index: OwnerIndex, seek: CandidateQuery, given: tuple[int, SqlClause]
+    ) -> tuple[list[tuple[int, float]], float, Integers | None]:
+        """Bring an index up to date; the query's terms and rows."""
+        model, condition = given
+        _load_rows(connection, index, seek.reach.owner, model)
+        forms = seek.forms.forms
+        words = {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
+        return *_weigh_terms(self._dialect.find(connection, index, words), seek), _find_allowed(connection, seek.reach, condition)
+
+    def _drop_damaged(self, owner: Scope, index: OwnerIndex, model: int) -> None:
         """Remove damaged vectors, so that they are made again.
 
         Where nothing can be written, the next load tries it."""
         with suppress(StoreError):
-            self._database.write(drop_vectors, model, index.damaged, self._clock())
+            self._database.write_as(owner, records.drop_vectors, model, index.damaged, self._clock())
         index.damaged = []
 
     def drop(self, owner: Scope) -> None:
@@ -140,7 +144,7 @@ class IndexCache:
                 self.bytes -= self._indexes.popitem(last=False)[1].bytes
 
 
-def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, model: int) -> None:
+def _load_rows(connection: SqlConnection, index: OwnerIndex, owner: Scope, model: int) -> None:
     last = fetch_one(connection, "last_change", owner.key)[0]
     if last is None or last <= index.last_change:
         return
@@ -159,7 +163,7 @@ def _catch_up(connection: apsw.Connection, index: OwnerIndex, owner: Scope, mode
         clear_caches()
 
 
-def _release_memory(connection: apsw.Connection) -> None:
+def _release_memory(connection: SqlConnection) -> None:
     """Give memory back after a load.
 
     SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take."""
@@ -172,18 +176,14 @@ def _release_memory(connection: apsw.Connection) -> None:
         trim(0)
 
 
-def _weigh_terms(connection: apsw.Connection, seek: CandidateQuery) -> tuple[list[tuple[int, float]], float]:
+def _weigh_terms(numbers: Mapping[str, int], seek: CandidateQuery) -> tuple[list[tuple[int, float]], float]:
     """Weigh the known terms, by number, and sum the others.
 
     A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
-    forms = seek.forms.forms
-    words = {term: (term, *forms.get(term, ())) for term, _ in seek.terms}
-    listed = json.dumps(list({word for some in words.values() for word in some}), ensure_ascii=False)
-    numbers: dict[str, int] = dict(fetch_all(connection, "find_terms", listed)) if seek.terms else {}
     known: list[tuple[int, float]] = []
     unknown = 0.0
     for term, weight in seek.terms:
-        held = [numbers[word] for word in words[term] if word in numbers]
+        held = [numbers[word] for word in (term, *seek.forms.forms.get(term, ())) if word in numbers]
         if term in numbers and not seek.forms.sure:
             held = held[:1]
         known += [(number, weight / len(held)) for number in held]
@@ -191,12 +191,11 @@ def _weigh_terms(connection: apsw.Connection, seek: CandidateQuery) -> tuple[lis
     return known, unknown
 
 
-def _find_allowed(connection: apsw.Connection, seek: CandidateQuery) -> Integers | None:
-    condition = whereclauses.where_clause(seek.where)
+def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers | None:
     if not condition.text:
         return None
     import numpy as np
 
-    found = join_clauses([whereclauses.reach_clause(seek.reach), condition])
-    rows = connection.execute(f"{query('numbers')} WHERE {found.text}", found.values)
+    found = join_clauses([whereclauses.reach_clause(reach), condition])
+    rows = fetch_composed(connection, f"{query('numbers')} WHERE {found.text}", found.values)
     return np.fromiter((number for (number,) in rows), np.int64)

@@ -6,27 +6,26 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import apsw
-
 from engrams.clock import micros
 from engrams.errors import ConflictError
 from engrams.ports import OwnerStateRow, ScopeReach, SessionRow
-from engrams.store.sqlite import whereclauses
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, query
-from engrams.store.sqlite.rowconversion import decode_json, encode_json, to_datetime
+from engrams.store.sql import whereclauses
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sql.rowconversion import decode_json, encode_json, to_datetime
 from engrams.types import Scope
 
 
-def load_session(connection: apsw.Connection, owner: Scope, id: str) -> SessionRow | None:
+def load_session(connection: SqlConnection, owner: Scope, id: str) -> SessionRow | None:
     row = fetch_first(connection, "load_session", owner.key, id)
     return None if row is None else _decode_session(row)
 
 
-def save_session(connection: apsw.Connection, row: SessionRow, expect: int | None) -> SessionRow:
+def save_session(connection: SqlConnection, row: SessionRow, expect: int | None) -> SessionRow:
     """Store a session with the next token.
 
     ConflictError where the stored token (0: none yet) is not ``expect``."""
     owner = row.scope.owner
+    fetch_one(connection, "lock_owner")
     stored = load_session(connection, owner, row.id)
     token = stored.token if stored else 0
     if expect is not None and expect != token:
@@ -37,7 +36,7 @@ def save_session(connection: apsw.Connection, row: SessionRow, expect: int | Non
     return replace(row, token=token + 1)
 
 
-def save_from_batch(connection: apsw.Connection, row: SessionRow) -> None:
+def save_from_batch(connection: SqlConnection, row: SessionRow) -> None:
     """Touch a session (token 0), or save it.
 
     A session that was active since is reopened instead of closed; otherwise ConflictError."""
@@ -53,16 +52,16 @@ def save_from_batch(connection: apsw.Connection, row: SessionRow) -> None:
     save_session(connection, row, row.token)
 
 
-def find_idle(connection: apsw.Connection, before: datetime, limit: int) -> tuple[SessionRow, ...]:
+def find_idle(connection: SqlConnection, before: datetime, limit: int) -> tuple[SessionRow, ...]:
     """Open sessions last active at or before a time, oldest first."""
     return tuple(_decode_session(row) for row in fetch_all(connection, "idle_sessions", micros(before), limit))
 
 
-def list_sessions(connection: apsw.Connection, seen: ScopeReach, limit: int) -> tuple[SessionRow, ...]:
+def list_sessions(connection: SqlConnection, seen: ScopeReach, limit: int) -> tuple[SessionRow, ...]:
     """Sessions in reach, latest first."""
     within = whereclauses.reach_clause(seen)
     text = f"{query('list_sessions')} WHERE {within.text} ORDER BY last_active DESC, id DESC LIMIT ?"
-    return tuple(_decode_session(row) for row in connection.execute(text, (*within.values, limit)))
+    return tuple(_decode_session(row) for row in fetch_composed(connection, text, (*within.values, limit)))
 
 
 def _decode_session(row: tuple[Any, ...]) -> SessionRow:
@@ -70,15 +69,16 @@ def _decode_session(row: tuple[Any, ...]) -> SessionRow:
     return SessionRow(name, Scope.parse(scope), state, to_datetime(started), to_datetime(active), token, decode_json(data))
 
 
-def load_state(connection: apsw.Connection, owner: Scope, name: str) -> OwnerStateRow:
+def load_state(connection: SqlConnection, owner: Scope, name: str) -> OwnerStateRow:
     row = fetch_first(connection, "load_state", owner.key, name)
     return OwnerStateRow(owner, name) if row is None else OwnerStateRow(owner, name, row[0], decode_json(row[1]))
 
 
-def save_state(connection: apsw.Connection, row: OwnerStateRow, expect: int | None) -> OwnerStateRow:
+def save_state(connection: SqlConnection, row: OwnerStateRow, expect: int | None) -> OwnerStateRow:
     """Store a state with the next token.
 
     ConflictError where the stored one (0: none) is not ``expect``."""
+    fetch_one(connection, "lock_owner")
     token = load_state(connection, row.owner, row.name).token
     if expect is not None and expect != token:
         raise ConflictError(f"The state {row.name!r} was changed by somebody else (token {token}, not {expect}).")

@@ -8,14 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
 from engrams.errors import InputError
-from engrams.ports import Condition, FactSlot, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
-from engrams.store.sqlite import whereclauses
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
-from engrams.store.sqlite.rowconversion import decode_json, decode_record, to_datetime, to_history_value
-from engrams.store.sqlite.whereclauses import SqlClause, join_clauses
+from engrams.ports import EMBED, Condition, FactSlot, JobSpec, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
+from engrams.store.sql import jobs, whereclauses
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sql.rowconversion import decode_json, decode_record, to_datetime, to_history_value
+from engrams.store.sql.whereclauses import SqlClause, join_clauses
 from engrams.text.normalize import fold
 from engrams.types import HistoryEntry, Kind, Record, Scope, Status, Vector
 
@@ -26,14 +24,14 @@ _BY_IDS = " WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?"
 _FIRST_FIELDS = ("text", "kind", "status")
 
 
-def get_records(connection: apsw.Connection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+def get_records(connection: SqlConnection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
     """Existing records in the order of ``ids``; purged ones as tombstones."""
     rows = fetch_composed(connection, query("select_records") + _BY_IDS, (json.dumps(list(ids), ensure_ascii=False), owner.key))
     found = {record.id: record for record in map(decode_record, rows)}
     return tuple(found[name] for name in ids if name in found)
 
 
-def read_history(connection: apsw.Connection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
+def read_history(connection: SqlConnection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
     """History of a record, oldest first.
 
     The first entry holds the text, kind and status that the record began with."""
@@ -60,30 +58,30 @@ def _decode_entry(id: str, row: tuple[Any, ...]) -> HistoryEntry:
     return HistoryEntry(id, version, to_datetime(at), action, actor, reason, decode_json(before or "{}"), decode_json(after or "{}"))
 
 
-def find_unembedded(connection: apsw.Connection, model: str, after: str, limit: int) -> tuple[Record, ...]:
+def find_unembedded(connection: SqlConnection, model: str, after: str, limit: int) -> tuple[Record, ...]:
     """Active records of all owners without a vector of ``model``, by id."""
     rows = fetch_composed(connection, f"{query('select_records')} {query('missing_tail')}", (after, model, limit))
     return tuple(decode_record(row) for row in rows)
 
 
-def list_scopes(connection: apsw.Connection, owner: Scope | None) -> tuple[Scope, ...]:
+def list_scopes(connection: SqlConnection, owner: Scope | None) -> tuple[Scope, ...]:
     """Scopes that hold records."""
     rows = fetch_all(connection, "every_scope") if owner is None else fetch_all(connection, "scopes_of", owner.key)
     return tuple(Scope.parse(key) for (key,) in rows)
 
 
-def count_speakers(connection: apsw.Connection, seen: ScopeReach) -> Mapping[str, int]:
+def count_speakers(connection: SqlConnection, seen: ScopeReach) -> Mapping[str, int]:
     """Speakers of active records in reach, most frequent first."""
     within = whereclauses.reach_clause(seen)
     text = f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1"
     return dict(fetch_composed(connection, text, (seen.owner.key, *within.values)))
 
 
-def count_records(connection: apsw.Connection, seen: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
+def count_records(connection: SqlConnection, seen: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
     """Counts of records by several axes.
 
     By status; those not purged by kind, layer and tier; active ones by tier and layer; vectors by model."""
-    within = SqlClause("1") if seen is None else whereclauses.reach_clause(seen)
+    within = SqlClause("TRUE") if seen is None else whereclauses.reach_clause(seen)
     found: dict[str, dict[str, int]] = {"status": {}, "kind": {}, "layer": {}, "tier": {}, "active": {}, "active_layers": {}, "model": {}}
     text = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"
     for status, *axes, total in fetch_composed(connection, text, within.values):
@@ -106,14 +104,14 @@ def _add_count(table: dict[str, int], name: str, total: int) -> None:
     table[name] = table.get(name, 0) + total
 
 
-def read_outbox(connection: apsw.Connection, limit: int) -> tuple[OutboxEntry, ...]:
+def read_outbox(connection: SqlConnection, limit: int) -> tuple[OutboxEntry, ...]:
     return tuple(
         OutboxEntry(number, topic, Scope.parse(owner), record, decode_json(payload))
         for number, topic, owner, record, payload in fetch_all(connection, "outbox", limit)
     )
 
 
-def save_vector(connection: apsw.Connection, number: int, vector: Vector) -> None:
+def save_vector(connection: SqlConnection, number: int, vector: Vector) -> None:
     """Add or replace a vector; InputError for a wrong size."""
     if vector.dimension < 1 or len(vector.data) != 4 * vector.dimension:
         raise InputError(f"A vector of {vector.dimension} dimensions has {4 * vector.dimension} bytes, not {len(vector.data)}.")
@@ -127,13 +125,21 @@ def save_vector(connection: apsw.Connection, number: int, vector: Vector) -> Non
     execute(connection, "add_vector", number, model, vector.data)
 
 
-def find_model(connection: apsw.Connection, name: str) -> tuple[int, int]:
+def drop_vectors(connection: SqlConnection, model: int, numbers: Sequence[int], at: datetime) -> None:
+    """Remove vectors by their records' numbers; ask for new ones."""
+    for number in numbers:
+        execute(connection, "drop_vector", number, model)
+    for (name,) in fetch_all(connection, "model_name", model):
+        jobs.enqueue(connection, JobSpec(EMBED, name), at)
+
+
+def find_model(connection: SqlConnection, name: str) -> tuple[int, int]:
     """Number and dimension of a model; zeros if unknown."""
     found = fetch_first(connection, "find_model", name)
     return (found[0], found[1]) if found else (0, 0)
 
 
-def fetch_vectors(connection: apsw.Connection, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+def fetch_vectors(connection: SqlConnection, owner: Scope, ids: Sequence[str], model: str) -> Floats:
     """Fetch unit vectors [len(ids), dimension]; zeros for missing and damaged ones."""
     import numpy as np
 
@@ -156,24 +162,24 @@ _BELIEVED_ORDER = (
 )
 
 
-def find_page(connection: apsw.Connection, asked: RecordQuery, now: datetime) -> RecordPage:
+def find_page(connection: SqlConnection, asked: RecordQuery, now: datetime) -> RecordPage:
     """Find one page; an unknown cursor finds nothing."""
     found = build_statement(connection, asked, now)
     if found is None:
         return RecordPage(())
-    rows = connection.execute(found.text, found.values).fetchall()
+    rows = fetch_composed(connection, found.text, found.values)
     records = tuple(decode_record(row) for row in rows[: asked.limit])
     return RecordPage(records, records[-1].id if len(rows) > asked.limit else "")
 
 
-def find_slots(connection: apsw.Connection, asked: RecordQuery, now: datetime) -> tuple[FactSlot, ...]:
+def find_slots(connection: SqlConnection, asked: RecordQuery, now: datetime) -> tuple[FactSlot, ...]:
     """Find the slots of a page."""
     found = build_statement(connection, asked, now, "select_slots")
-    rows: list[tuple[Any, ...]] = [] if found is None else connection.execute(found.text, found.values).fetchall()
+    rows = [] if found is None else fetch_composed(connection, found.text, found.values)
     return tuple(FactSlot(*row) for row in rows[: asked.limit])
 
 
-def build_statement(connection: apsw.Connection, asked: RecordQuery, now: datetime, columns: str = "select_records") -> SqlClause | None:
+def build_statement(connection: SqlConnection, asked: RecordQuery, now: datetime, columns: str = "select_records") -> SqlClause | None:
     """Build the whole statement; None if nothing can match."""
     if asked.limit < 1:
         raise InputError("The limit of a list is at least 1.")
@@ -266,7 +272,7 @@ def _hash_clause(digest: str) -> SqlClause:
     try:
         return SqlClause("hash = ?", (bytes.fromhex(digest),))
     except ValueError:
-        return SqlClause("0")
+        return SqlClause("FALSE")
 
 
 def _one_of(column: str, values: list[str]) -> SqlClause:
@@ -276,4 +282,4 @@ def _one_of(column: str, values: list[str]) -> SqlClause:
 def _text_clause(asked: RecordQuery) -> SqlClause:
     if not asked.text:
         return SqlClause()
-    return SqlClause("instr(fold(text || ' ' || caption), ?) > 0", (fold(asked.text),))
+    return SqlClause(query("folded_text"), (fold(asked.text),))

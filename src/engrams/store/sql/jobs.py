@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any
 
-import apsw
-
 from engrams.clock import micros, new_id
 from engrams.errors import InputError
 from engrams.ports import KEPT, Job, JobClaim, JobFailure, JobSpec
-from engrams.store.sqlite.namedqueries import execute, fetch_all, fetch_first, fetch_one
-from engrams.store.sqlite.rowconversion import decode_json, decode_time, encode_json, to_datetime
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sql.rowconversion import decode_json, decode_time, encode_json, to_datetime
 from engrams.types import Json, Meta
 
 KEEP_DONE = timedelta(days=1)
@@ -24,7 +22,7 @@ _MERGED_LISTS = frozenset({"items", "signals"})
 _ID_BREAKS = re.compile(r"[^\w-]+")
 
 
-def enqueue(connection: apsw.Connection, spec: JobSpec, at: datetime) -> str:
+def enqueue(connection: SqlConnection, spec: JobSpec, at: datetime) -> str:
     """Add a job, or merge it into a waiting one; its id."""
     if not spec.kind or spec.attempts < 1:
         raise InputError("A job needs a kind and at least one attempt.")
@@ -57,7 +55,7 @@ def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     return merged
 
 
-def claim(connection: apsw.Connection, ask: JobClaim) -> Job | None:
+def claim(connection: SqlConnection, ask: JobClaim) -> Job | None:
     """Lease the next due job; one at a time by key."""
     now = micros(ask.now)
     while True:
@@ -65,6 +63,9 @@ def claim(connection: apsw.Connection, ask: JobClaim) -> Job | None:
         if found is None:
             return None
         job, attempt, attempts, state = found
+        # Where workers claim at once, another one may have taken a job of the same key meanwhile.
+        if not fetch_one(connection, "hold_key", job)[0] or fetch_first(connection, "named_job", now, job) is None:
+            return None
         if state == "running" and attempt >= attempts:
             # Its workers died each time: leasing it again would take more of them down.
             execute(connection, "bury_job", "The worker went silent on the last attempt.", now, job)
@@ -75,23 +76,23 @@ def claim(connection: apsw.Connection, ask: JobClaim) -> Job | None:
         return _decode_job(fetch_one(connection, "get_job", job))
 
 
-def renew(connection: apsw.Connection, lease: str, until: datetime) -> bool:
+def renew(connection: SqlConnection, lease: str, until: datetime) -> bool:
     return fetch_first(connection, "renew_lease", micros(until), lease) is not None
 
 
-def keep(connection: apsw.Connection, lease: str, payload: Meta) -> bool:
+def keep(connection: SqlConnection, lease: str, payload: Meta) -> bool:
     """Replace a running job's payload; False if the lease was lost."""
     return fetch_first(connection, "keep_progress", encode_json(payload), lease) is not None
 
 
-def finish(connection: apsw.Connection, lease: str, at: datetime) -> bool:
+def finish(connection: SqlConnection, lease: str, at: datetime) -> bool:
     """Finish a job, prune old ones; False if the lease was lost."""
     done = fetch_first(connection, "finish_job", micros(at), lease) is not None
     execute(connection, "prune_jobs", micros(at - KEEP_DONE))
     return done
 
 
-def fail(connection: apsw.Connection, failure: JobFailure) -> bool:
+def fail(connection: SqlConnection, failure: JobFailure) -> bool:
     """Record a failure; False if the lease was lost.
 
     The job is dead without ``retry_at``, or when its attempts are used up."""
@@ -107,7 +108,7 @@ def fail(connection: apsw.Connection, failure: JobFailure) -> bool:
     return True
 
 
-def retry(connection: apsw.Connection, ids: Sequence[str], at: datetime) -> int:
+def retry(connection: SqlConnection, ids: Sequence[str], at: datetime) -> int:
     """Return dead jobs to the queue with all their attempts."""
     dead = fetch_all(connection, "dead_jobs", encode_json(list(ids)))
     for job, kind, key, payload, _, error in dead:
@@ -115,7 +116,7 @@ def retry(connection: apsw.Connection, ids: Sequence[str], at: datetime) -> int:
     return len(dead)
 
 
-def _requeue(connection: apsw.Connection, job: tuple[str, str, str, str], again: tuple[int, int, str], at: datetime) -> None:
+def _requeue(connection: SqlConnection, job: tuple[str, str, str, str], again: tuple[int, int, str], at: datetime) -> None:
     """Requeue a job, merging a newer one of the same key."""
     number, kind, key, payload = job
     attempt, due, error = again
@@ -127,40 +128,40 @@ def _requeue(connection: apsw.Connection, job: tuple[str, str, str, str], again:
     execute(connection, "requeue_job", payload, attempt, due, error, micros(at), number)
 
 
-def list_jobs(connection: apsw.Connection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
+def list_jobs(connection: SqlConnection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
     """Jobs in these states, last changed first."""
     return tuple(_decode_job(row) for row in fetch_all(connection, "list_jobs", encode_json(list(states)), limit))
 
 
-def find_waiting(connection: apsw.Connection, kind: str, prefix: str) -> tuple[Job, ...]:
+def find_waiting(connection: SqlConnection, kind: str, prefix: str) -> tuple[Job, ...]:
     """Waiting jobs of one kind whose keys start with ``prefix``."""
     return tuple(_decode_job(row) for row in fetch_all(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff"))
 
 
-def count_workload(connection: apsw.Connection) -> Mapping[str, Mapping[str, int]]:
+def count_workload(connection: SqlConnection) -> Mapping[str, Mapping[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for kind, state, total in fetch_all(connection, "workload"):
         found.setdefault(kind, {})[state] = total
     return found
 
 
-def find_next_due(connection: apsw.Connection) -> datetime | None:
+def find_next_due(connection: SqlConnection) -> datetime | None:
     """Time at which the next known job can be claimed."""
     return decode_time(fetch_one(connection, "next_due")[0])
 
 
-def is_claimable(connection: apsw.Connection, ask: JobClaim) -> bool:
+def is_claimable(connection: SqlConnection, ask: JobClaim) -> bool:
     """Test for a claimable job without the write lock."""
     return _find_due(connection, ask) is not None
 
 
-def _find_due(connection: apsw.Connection, ask: JobClaim) -> tuple[Any, ...] | None:
+def _find_due(connection: SqlConnection, ask: JobClaim) -> tuple[Any, ...] | None:
     if ask.id:
         return fetch_first(connection, "named_job", micros(ask.now), ask.id)
     return fetch_first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))
 
 
-def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> int:
+def remove_records(connection: SqlConnection, ids: Set[str], at: datetime) -> int:
     """Remove purged records from every job; number of jobs changed.
 
     Their items go, and what a model answered about them; a job that names one otherwise, or has nothing left to do, is dropped. A worker
@@ -183,14 +184,14 @@ def remove_records(connection: apsw.Connection, ids: Set[str], at: datetime) -> 
     return touched
 
 
-def release_running(connection: apsw.Connection, ids: Set[str], at: datetime) -> None:
+def release_running(connection: SqlConnection, ids: Set[str], at: datetime) -> None:
     """Take running jobs that name these records from their workers."""
     for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         if state == "running" and _names_any(key, decode_json(payload), error, ids):
             _requeue(connection, (job, kind, key, payload), (0, micros(at), ""), at)
 
 
-def count_naming(connection: apsw.Connection, ids: Set[str]) -> int:
+def count_naming(connection: SqlConnection, ids: Set[str]) -> int:
     """Count jobs that name any of these records."""
     rows = fetch_all(connection, "live_jobs") if ids else []
     return sum(_names_any(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows)

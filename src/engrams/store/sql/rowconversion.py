@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
 from engrams.errors import EngramsError, InputError, StoreError
-from engrams.store.sqlite.namedqueries import MEND
 from engrams.text.cache import text_cache
 from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 
 Row: TypeAlias = tuple[Any, ...]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MEND = "`engrams doctor --repair` rescues what is readable and keeps the damaged file beside it."
 _EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
 _parse = json.JSONDecoder().raw_decode
 """Parser for our own JSON: no blanks to strip, no encoding to detect."""

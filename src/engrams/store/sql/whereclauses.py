@@ -11,13 +11,17 @@ from typing import Any, Literal
 from engrams.clock import micros, parse_time
 from engrams.errors import InputError, ScopeError
 from engrams.ports import AsOf, Condition, ScopeReach, Where
-from engrams.store.sqlite.rowconversion import ENUMS, LISTS, LONG_TEXTS, REALS, TEXTS, TIMES, WHOLES, encode_json
+from engrams.store.sql.rowconversion import ENUMS, LISTS, LONG_TEXTS, REALS, TEXTS, TIMES, WHOLES, encode_json
 from engrams.types import Scope
 
 OPERATORS = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists")
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _WANTED, _HAD = "SELECT value FROM json_each(?)", "SELECT value FROM json_each({})"
-_LISTED, _ITEMS = f"({_WANTED})", "SELECT 1 FROM json_each({}, ?) AS one"
+_LISTED, _LISTED_NUMBERS, _ITEMS = (
+    f"({_WANTED})",
+    "(SELECT CAST(value AS NUMERIC) FROM json_each(?))",
+    "SELECT 1 FROM json_each({}, ?) AS one",
+)
 _DEEPEST, _MOST, _LONGEST = 16, 200, 500
 
 _TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, "scope"})
@@ -49,7 +53,7 @@ def reach_clause(seen: ScopeReach) -> SqlClause:
         raise InputError(f"A read sees at most {_MOST} scopes, not {len(keys)}.", hint="Read a scope above them with everything below it.")
     if seen.tree and seen.owner.key in keys:
         return owner
-    exact = SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
+    exact = SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys)) if keys else SqlClause("FALSE")
     # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
     below = [SqlClause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys] if seen.tree else []
     return join_clauses([owner, join_clauses([exact, *below], "OR")])
@@ -113,29 +117,29 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
     # NULL compares as false, never as unknown, so that NOT means the opposite.
     match op:
         case "exists":
-            filled = f"{name} IS NOT NULL" if name in TIMES else f"{name} <> ''" if name in _TEXT_FIELDS else "1"
-            return SqlClause(f"({filled}) = ?", (_require_bool(value),))
+            filled = f"{name} IS NOT NULL" if name in TIMES else f"{name} <> ''" if name in _TEXT_FIELDS else "TRUE"
+            return _is_so(filled, value)
         case "contains":
             if name not in _TEXT_FIELDS:
                 raise InputError(f"{name} is neither a text nor a list.", hint="contains looks into texts and lists.")
             return SqlClause(f"instr({name}, ?) > 0", (_require_text(value),))
         case "eq":
-            return SqlClause(f"{name} IS ?", (_column_value(name, value),))
+            return SqlClause(f"{name} IS NOT DISTINCT FROM ?", (_column_value(name, value),))
         case "ne":
-            return SqlClause(f"{name} IS NOT ?", (_column_value(name, value),))
+            return SqlClause(f"{name} IS DISTINCT FROM ?", (_column_value(name, value),))
         case "in" | "nin":
             values = [_column_value(name, item) for item in _require_list(value)]
-            found = f"coalesce({name} IN {_LISTED}, 0)"
+            found = f"coalesce({name} IN {_LISTED if name in _TEXT_FIELDS else _LISTED_NUMBERS}, FALSE)"
             return SqlClause(found if op == "in" else f"NOT {found}", (encode_json(values),))
         case _:
             compared = f"{name} {_ORDER[op]} ?"
-            return SqlClause(f"coalesce({compared}, 0)" if name in TIMES else compared, (_column_value(name, value),))
+            return SqlClause(f"coalesce({compared}, FALSE)" if name in TIMES else compared, (_column_value(name, value),))
 
 
 def _list_clause(name: str, op: str, value: Any) -> SqlClause:
     match op:
         case "exists":
-            return SqlClause(f"({name} <> '[]') = ?", (_require_bool(value),))
+            return _is_so(f"{name} <> '[]'", value)
         case "eq" | "ne":
             values = encode_json([_require_text(item) for item in _require_list(value)])
             return SqlClause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
@@ -188,10 +192,11 @@ def _require_text(value: Any) -> str:
     return str(value)
 
 
-def _require_bool(value: Any) -> int:
+def _is_so(text: str, value: Any, *values: Any) -> SqlClause:
+    """Test of ``exists``, or with false of its opposite."""
     if not isinstance(value, bool):
         raise InputError("exists is asked with true or false.")
-    return int(value)
+    return SqlClause(f"({text})" if value else f"NOT ({text})", values)
 
 
 def _require_list(value: Any) -> Sequence[Any]:
@@ -211,6 +216,11 @@ class _JsonValue:
     content: str
     values: tuple[Any, ...] = ()
 
+    def compare_numbers(self, test: str, value: Any) -> SqlClause:
+        """Compare the content where it is a number."""
+        text = f"CASE WHEN {self.kind} IN ('integer', 'real') THEN CAST({self.content} AS NUMERIC) {test} ELSE FALSE END"
+        return SqlClause(text, (*self.values, *self.values, value))
+
 
 def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
     """Test a value inside JSON.
@@ -219,7 +229,7 @@ def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
     there = _JsonValue(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
     match op:
         case "exists":
-            return SqlClause(f"(json_type({column}, ?) IS NOT NULL) = ?", (path, _require_bool(value)))
+            return _is_so(f"json_type({column}, ?) IS NOT NULL", value, path)
         case "eq":
             return _equals(there, value)
         case "ne":
@@ -239,7 +249,7 @@ def _equals(there: _JsonValue, value: Any) -> SqlClause:
             name = "null" if value is None else "true" if value else "false"
             return SqlClause(f"{there.kind} = '{name}'", there.values)
         case int() | float():
-            return SqlClause(f"({there.kind} IN ('integer', 'real') AND {there.content} = ?)", (*there.values, *there.values, value))
+            return there.compare_numbers("= ?", value)
         case str():
             return SqlClause(f"({there.kind} = 'text' AND {there.content} = ?)", (*there.values, *there.values, str(value)))
         case _:
@@ -255,11 +265,13 @@ def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
     if len(others) > _MOST:
         raise InputError(f"A list of more than {_MOST} lists or maps cannot be looked up.")
     parts = [_equals(there, value) for value in others]
-    for kinds, group in (("'text'", texts), ("'integer', 'real'", numbers)):
-        if group:
-            marks = (*there.values, *there.values, encode_json(group))
-            parts.append(SqlClause(f"({there.kind} IN ({kinds}) AND {there.content} IN {_LISTED})", marks))
-    return join_clauses(parts, "OR") if parts else SqlClause("0")
+    if texts:
+        parts.append(
+            SqlClause(f"({there.kind} = 'text' AND {there.content} IN {_LISTED})", (*there.values, *there.values, encode_json(texts)))
+        )
+    if numbers:
+        parts.append(there.compare_numbers(f"IN {_LISTED_NUMBERS}", encode_json(numbers)))
+    return join_clauses(parts, "OR") if parts else SqlClause("FALSE")
 
 
 def _contains(column: str, there: _JsonValue, path: str, value: Any) -> SqlClause:
@@ -268,17 +280,15 @@ def _contains(column: str, there: _JsonValue, path: str, value: Any) -> SqlClaus
     text = (
         SqlClause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value))) if isinstance(value, str) else SqlClause()
     )
-    return SqlClause(f"CASE {there.kind} {text.text} {inside.text} ELSE 0 END", (*there.values, *text.values, *inside.values))
+    return SqlClause(f"CASE {there.kind} {text.text} {inside.text} ELSE FALSE END", (*there.values, *text.values, *inside.values))
 
 
 def _compares(there: _JsonValue, op: str, value: Any) -> SqlClause:
     if isinstance(value, str):
-        kinds = "'text'"
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        kinds = "'integer', 'real'"
-    else:
-        raise InputError(f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts.")
-    return SqlClause(f"({there.kind} IN ({kinds}) AND {there.content} {_ORDER[op]} ?)", (*there.values, *there.values, value))
+        return SqlClause(f"({there.kind} = 'text' AND {there.content} {_ORDER[op]} ?)", (*there.values, *there.values, str(value)))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return there.compare_numbers(f"{_ORDER[op]} ?", value)
+    raise InputError(f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts.")
 
 
 def _negate(part: SqlClause) -> SqlClause:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import apsw
-
-from engrams.store.sqlite.namedqueries import execute, fetch_first, fetch_one
-from engrams.store.sqlite.rowconversion import decode_json, encode_json
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_first, fetch_one
+from engrams.store.sql.rowconversion import decode_json, encode_json
 
 _DAYS_KEPT = 8
 _PACE_KEPT = 50
 
 
-def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) -> tuple[int, int]:
+def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> tuple[int, int]:
     """Add to a day's counters; the new totals. Prunes old days."""
     total = int(fetch_one(connection, "spend", f"chat {day} calls", calls)[0])
     spent = int(fetch_one(connection, "spend", f"chat {day} tokens", tokens)[0])
@@ -22,18 +20,18 @@ def add_spend(connection: apsw.Connection, day: str, calls: int, tokens: int) ->
     return total, spent
 
 
-def read_spend(connection: apsw.Connection, day: str) -> tuple[int, int]:
+def read_spend(connection: SqlConnection, day: str) -> tuple[int, int]:
     """Totals of a day."""
     return int(fetch_one(connection, "spent", f"chat {day} calls")[0]), int(fetch_one(connection, "spent", f"chat {day} tokens")[0])
 
 
-def record_pace(connection: apsw.Connection, model: str, seconds: float) -> None:
+def record_pace(connection: SqlConnection, model: str, seconds: float) -> None:
     """Keep the time of an answer, as a state of no owner."""
     kept = [*load_pace(connection, model), round(seconds, 3)][-_PACE_KEPT:]
     execute(connection, "save_state", "", f"pace {model}", 1, encode_json({"seconds": kept}))
 
 
-def load_pace(connection: apsw.Connection, model: str) -> tuple[float, ...]:
+def load_pace(connection: SqlConnection, model: str) -> tuple[float, ...]:
     """Return the times of a model's last answers, oldest first."""
     row = fetch_first(connection, "load_state", "", f"pace {model}")
     return () if row is None else tuple(decode_json(row[1])["seconds"])

@@ -6,23 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
-
-import apsw
+from typing import Any
 
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import CommitResult, NewRecord, RecordChange, WriteBatch
-from engrams.store.sqlite import graph, jobs, records, sessions, termids
-from engrams.store.sqlite.namedqueries import execute, fetch_first, fetch_one, query, result_code
-from engrams.store.sqlite.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
-from engrams.store.sqlite.termids import TermLexicon
+from engrams.store.sql import graph, jobs, records, sessions
+from engrams.store.sql.dialect import SqlDialect
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sql.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
 from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
-
-if TYPE_CHECKING:
-    from engrams.store.sqlite.database import Database
-
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 """Fields that reads change: no new version, no history, no index update."""
@@ -40,12 +34,12 @@ _MAX_PARSED = 6000
 class BatchCommit:
     """Writer of one batch inside the caller's transaction."""
 
-    _connection: apsw.Connection
+    _connection: SqlConnection
 
-    def __init__(self, batch: WriteBatch, terms: TermLexicon, database: Database) -> None:
-        self._batch, self._lexicon, self._database = batch, terms, database
+    def __init__(self, batch: WriteBatch, dialect: SqlDialect) -> None:
+        self._batch, self._dialect = batch, dialect
 
-    def run(self, connection: apsw.Connection) -> CommitResult:
+    def run(self, connection: SqlConnection) -> CommitResult:
         """Write the batch; again after a rollback.
 
         ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record."""
@@ -53,10 +47,8 @@ class BatchCommit:
         self._at = micros(batch.at)
         self._existing: dict[str, str] = {}
         self._versions: dict[int, int] = {}
-        changed, erasures = fetch_one(connection, "counters")
-        self._changed = first = int(changed)
-        # Term numbers are void after a rollback or with another file.
-        self._lexicon.start_epoch((self._database.generation, self._database.rollbacks, erasures))
+        self._changes: dict[str, int] = {}
+        self._dialect.begin(connection)
         kept = all(jobs.keep(connection, lease, payload) for lease, payload in batch.progress)
         if not kept or not all(jobs.finish(connection, lease, batch.at) for lease in batch.finish):
             raise ConflictError("The job was taken over by another worker.", hint="Drop this result; the other worker's counts.")
@@ -66,25 +58,30 @@ class BatchCommit:
             self._change(change)
         for owner, vector in batch.vectors:
             self._save_vector(owner, vector)
-        for node in batch.topics:
-            graph.save_topic(self._connection, node)
-        for edge in batch.unlink:
-            execute(self._connection, "drop_edge", *self._edge_key(edge))
-        for edge in batch.edges:
-            execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
-        known = bool(batch.puts) and len(self._existing) == len(batch.puts)
-        made = tuple("" if spec.lease and known else jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
+        self._save_graph()
         for topic, owner, record, payload in batch.outbox:
+            self._enter(owner)
             execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
         self._save_rows()
-        if self._changed != first:
-            execute(self._connection, "set_changes", self._changed)
+        for key, changed in self._changes.items():
+            self._dialect.enter(connection, key)
+            execute(connection, "set_changes", changed)
+        known = bool(batch.puts) and len(self._existing) == len(batch.puts)
+        made = tuple("" if spec.lease and known else jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
         return CommitResult(existing=self._existing, jobs=made)
+
+    def _enter(self, owner: Scope) -> None:
+        """Turn to an owner's rows, which nobody else writes from here on."""
+        self._owner = owner.key
+        self._dialect.enter(self._connection, self._owner)
+        if self._owner not in self._changes:
+            self._changes[self._owner] = int(fetch_one(self._connection, "lock_owner")[0])
 
     # ------------------------------------------------------------------------------------------------------ new ones
 
     def _put(self, put: NewRecord) -> None:
         record = self._with_stored_sources(put.record)
+        self._enter(record.scope.owner)
         owner, scope, digest = record.scope.owner.key, record.scope.key, bytes.fromhex(record.hash)
         if record.external_id:
             found = fetch_first(self._connection, "find_external", owner, scope, record.external_id)
@@ -107,20 +104,21 @@ class BatchCommit:
             raise InputError("A purged record cannot be added.")
         text = record.search_text
         words = index_terms(text)
-        lexemes = self._lexicon.encode(self._connection, words)
-        values = map(encode_field, FIELDS, attrgetter(*FIELDS)(record))
-        try:
-            number = int(
-                fetch_one(
-                    self._connection, "add_record", owner, self._next_change(), *_text_features(text).values(), digest, lexemes, *values
-                )[0]
-            )
-        except apsw.ConstraintError as problem:
-            if result_code(problem) != apsw.SQLITE_CONSTRAINT_UNIQUE:
-                raise
-            raise ConflictError(f"The id {record.id!r} exists already.", hint="Give a new record a new id.") from None
-        if words:
-            execute(self._connection, "add_postings", number, " ".join(words))
+        given = {
+            "owner": owner,
+            "changed": self._next_change(),
+            "hash": digest,
+            "lexemes": self._dialect.encode(self._connection, words),
+            **self._text_features(text),
+            **dict(zip(FIELDS, map(encode_field, FIELDS, attrgetter(*FIELDS)(record)), strict=True)),
+        }
+        # Column names come from the fields of Record, never from outside.
+        insert = f"INSERT INTO records ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {query('once')}"  # noqa: S608
+        rows = fetch_composed(self._connection, insert, [*given.values()])
+        if not rows:
+            raise ConflictError(f"The id {record.id!r} exists already.", hint="Give a new record a new id.")
+        number = int(rows[0][0])
+        self._dialect.post(self._connection, number, words)
         if put.history:
             self._add_history(number, owner, put.history)
         else:
@@ -149,6 +147,7 @@ class BatchCommit:
     # ------------------------------------------------------------------------------------------------------ changes
 
     def _change(self, change: RecordChange) -> None:
+        self._enter(change.owner)
         number, record = self._fetch_record(change.owner, self._stored_id(change.id))
         version = self._versions.setdefault(number, record.version)
         if change.expect is not None and change.expect not in (version, record.version):
@@ -173,7 +172,7 @@ class BatchCommit:
         found = fetch_first(self._connection, "number_of", id, owner.key)
         if found is None or found[1] == Status.PURGED:
             raise NotFoundError(f"There is no record {id!r} here.")
-        (row,) = self._connection.execute(query("select_records") + _BY_ID, (id, owner.key))
+        (row,) = fetch_composed(self._connection, query("select_records") + _BY_ID, (id, owner.key))
         return found[0], decode_record(row)
 
     def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str) -> None:
@@ -189,15 +188,14 @@ class BatchCommit:
         self._log_change((number, after.version), action, before, {name: to_history_value(name, value) for name, value in fresh.items()})
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
-        remove_postings(self._connection, number)
+        self._dialect.unpost(self._connection, number)
         words = index_terms(text)
-        if words:
-            execute(self._connection, "add_postings", number, " ".join(words))
+        self._dialect.post(self._connection, number, words)
         execute(self._connection, "drop_vectors", number)
         return {
             "hash": bytes.fromhex(content_hash(text)),
-            **_text_features(text),
-            "lexemes": self._lexicon.encode(self._connection, words),
+            **self._text_features(text),
+            "lexemes": self._dialect.encode(self._connection, words),
         }
 
     def _update_columns(self, number: int, columns: Mapping[str, Any]) -> None:
@@ -208,13 +206,27 @@ class BatchCommit:
 
     # ------------------------------------------------------------------------------------------------------ the rest
 
+    def _save_graph(self) -> None:
+        for node in self._batch.topics:
+            self._enter(node.scope.owner)
+            graph.save_topic(self._connection, node)
+        for edge in self._batch.unlink:
+            self._enter(edge.owner)
+            execute(self._connection, "drop_edge", *self._edge_key(edge))
+        for edge in self._batch.edges:
+            self._enter(edge.owner)
+            execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
+
     def _save_rows(self) -> None:
         for row in self._batch.sessions:
+            self._enter(row.scope.owner)
             sessions.save_from_batch(self._connection, row)
         for state in self._batch.states:
+            self._enter(state.owner)
             sessions.save_state(self._connection, state, state.token)
 
     def _save_vector(self, owner: Scope, vector: Vector) -> None:
+        self._enter(owner)
         found = fetch_first(self._connection, "number_of", self._stored_id(vector.record), owner.key)
         if found is None:
             raise NotFoundError(f"There is no record {vector.record!r} here.")
@@ -245,23 +257,16 @@ class BatchCommit:
         execute(self._connection, "add_history", *key, self._at, action, batch.actor, batch.reason, *told)
 
     def _next_change(self) -> int:
-        self._changed += 1
-        return self._changed
+        self._changes[self._owner] += 1
+        return self._changes[self._owner]
 
+    def _text_features(self, text: str) -> dict[str, Any]:
+        """Text features for searches; parsers are imported on use."""
+        from engrams.text.measures import is_question, word_count
+        from engrams.text.when import find_times
 
-def remove_postings(connection: apsw.Connection, number: int) -> None:
-    """Remove a record's terms from the full-text index."""
-    lexemes = fetch_one(connection, "lexemes_of", number)[0]
-    if lexemes:
-        execute(connection, "drop_posting", number, " ".join(termids.decode(connection, lexemes)))
-
-
-def _text_features(text: str) -> dict[str, int | bool]:
-    """Text features for searches; parsers are imported on use."""
-    from engrams.text.measures import is_question, word_count
-    from engrams.text.when import find_times
-
-    return {"words": word_count(text), "question": is_question(text), "dated": bool(find_times(text[:_MAX_PARSED], _ANY_TIME))}
+        dated = bool(find_times(text[:_MAX_PARSED], _ANY_TIME))
+        return {"words": word_count(text), "question": is_question(text), "dated": dated, **self._dialect.describe(text)}
 
 
 _FOLLOWS: Mapping[Status, frozenset[Status]] = {

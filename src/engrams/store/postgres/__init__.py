@@ -1,0 +1,1 @@
+"""Postgres store: one database for any number of processes."""

@@ -1,0 +1,204 @@
+"""Transactions on a Postgres database, each as one owner."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
+
+from engrams.errors import ClosedError
+from engrams.settings import StoreSettings
+from engrams.store.postgres.adapt import make_adapters
+from engrams.store.postgres.errormapping import map_errors
+from engrams.store.postgres.translate import translate
+from engrams.store.processforks import register
+from engrams.types import Scope
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+SCHEMA = "engrams"
+SERVICE, FLEET = "engrams_service", "engrams_fleet"
+"""Roles of transactions: with one owner's rows; for what belongs to no single owner."""
+_ROUNDS = 20
+"""Times that a transaction is run again where others were in its way."""
+_BATCH_ROWS = 5_000
+_KEEP_ALIVE = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+"""Seconds after which a server that is gone is noticed; the last in milliseconds."""
+_ADAPTERS = make_adapters()
+_TURN = "SELECT set_config('role', $1, true), set_config('engrams.owner', $2, true)"
+_abandoned: list[object] = []
+
+
+class OwnerConnection:
+    """Connection inside one transaction.
+
+    What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named."""
+
+    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]], owner: str | None) -> None:
+        self._raw, self._owner, self._turned, self._count, self._streams = raw, owner, owner, 0, 0
+
+    def enter(self, owner: str) -> None:
+        """Name the owner of the next statements."""
+        self._owner = owner
+
+    def execute(self, text: str, values: Any = (), /) -> psycopg.RawCursor[tuple[Any, ...]] | psycopg.RawServerCursor[tuple[Any, ...]]:
+        """Run a shared statement."""
+        statement = translate(text)
+        self._turn(None if statement.crossing else self._owner)
+        if statement.streamed:
+            self._streams += 1
+            rows = psycopg.RawServerCursor(self._raw, f"rows{self._streams}")
+            rows.itersize = _BATCH_ROWS
+            return rows.execute(statement.text, values, binary=True)
+        cursor = psycopg.RawCursor(self._raw).execute(statement.text, values, binary=True)
+        self._count = cursor.rowcount
+        return cursor
+
+    def changes(self) -> int:
+        """Rows that the last statement changed."""
+        return self._count
+
+    def _turn(self, owner: str | None) -> None:
+        if owner != self._turned:
+            psycopg.RawCursor(self._raw).execute(_TURN, (FLEET if owner is None else SERVICE, owner or ""))
+            self._turned = owner
+
+
+class PostgresDatabase:
+    """Pooled connections to one database, for any number of threads."""
+
+    generation = 0
+
+    def __init__(self, url: str, settings: StoreSettings) -> None:
+        self.url, self._settings = url, settings
+        named = conninfo_to_dict(url)
+        self.label = f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
+        self._closed = False
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[psycopg.Connection[tuple[Any, ...]]] | None = None
+        register(self)
+
+    @property
+    def exists(self) -> bool:
+        """True: it was made by ``engrams migrate``. ClosedError: it was closed."""
+        self._check_open()
+        return True
+
+    def read_as(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+        """Run ``work`` on one state of the database."""
+        with map_errors(self.label), self._transaction(owner, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection:
+            return work(connection, *given, **options)
+
+    def write_as(
+        self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs
+    ) -> T:
+        """Run ``work`` in a durable transaction.
+
+        Again, where others were in its way."""
+        with map_errors(self.label):
+            for round in range(_ROUNDS):
+                try:
+                    with self._transaction(owner) as connection:
+                        return work(connection, *given, **options)
+                except (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation) as problem:
+                    # Two asked for the same work at once: now it waits, and the second joins it.
+                    first = isinstance(problem, errors.UniqueViolation) and problem.diag.constraint_name != "jobs_waiting"
+                    if first or round == _ROUNDS - 1:
+                        raise
+                    time.sleep(random.random() * 0.01 * (round + 1))  # noqa: S311 - no secret: it only parts two that met
+        raise AssertionError("the last round returns or raises")
+
+    def checkpoint(self) -> bool:
+        """Postgres reuses its log by itself."""
+        return True
+
+    @contextmanager
+    def _transaction(self, owner: Scope | None, mode: str = "") -> Iterator[OwnerConnection]:
+        key = None if owner is None else owner.key
+        begin = self._begin_text(mode, key)
+        pool = self._open_pool()
+        raw = pool.getconn()
+        try:
+            try:
+                raw.execute(begin)
+            except psycopg.OperationalError:
+                if not raw.closed:
+                    raise
+                # It was cut while it lay idle, and nothing was done on it.
+                pool.putconn(raw)
+                raw = pool.getconn()
+                raw.execute(begin)
+            yield OwnerConnection(raw, key)
+            raw.execute("COMMIT")
+        finally:
+            if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                self._roll_back(raw)
+            pool.putconn(raw)
+
+    @staticmethod
+    def _roll_back(raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+        try:
+            raw.execute("ROLLBACK")
+        except psycopg.Error:
+            raw.close()
+
+    def _begin_text(self, mode: str, owner: str | None) -> str:
+        told = {
+            "search_path": SCHEMA,
+            "lock_timeout": f"{int(self._settings.busy_seconds * 1000)}",
+            "role": FLEET if owner is None else SERVICE,
+            "engrams.owner": owner or "",
+        }
+        # One message: a round trip costs more than the rest of it.
+        parts = ", ".join(f"set_config('{name}', {sql.Literal(value).as_string(_ADAPTERS)}, true)" for name, value in told.items())
+        return f"BEGIN {mode}; SELECT {parts}"
+
+    def _open_pool(self) -> ConnectionPool[psycopg.Connection[tuple[Any, ...]]]:
+        self._check_open()
+        with self._lock:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self.url,
+                    kwargs={"autocommit": True, "context": _ADAPTERS, **_KEEP_ALIVE},
+                    min_size=1,
+                    max_size=self._settings.connections,
+                    timeout=max(self._settings.busy_seconds, 0.1),
+                    open=True,
+                )
+            return self._pool
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError("The store is closed.")
+
+    def close(self) -> None:
+        """Close all connections; may be called twice."""
+        with self._lock:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    # ------------------------------------------------------------------------------------------------------ forking
+
+    def before_fork(self) -> None:
+        """Let no pool be made during a fork."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on in the parent."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Drop the parent's connections without closing them in the child."""
+        _abandoned.append(self._pool)
+        self._pool, self._lock = None, threading.Lock()

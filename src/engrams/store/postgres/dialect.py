@@ -1,0 +1,74 @@
+"""Terms of a Postgres store: their hashes, without a list of words."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from engrams.store.postgres.database import OwnerConnection
+from engrams.store.sql.namedqueries import SqlConnection, fetch_one, stream_rows
+from engrams.text.normalize import fold
+
+if TYPE_CHECKING:
+    from engrams.store.index import OwnerIndex
+
+
+class PostgresDialect:
+    """Postgres' own ways: an owner for each statement, hashes for terms.
+
+    No term needs a number that another process gave it, and no list of words outlives a purge. One word in 80,000 shares its number with
+    another one of an owner who uses 50,000."""
+
+    def begin(self, connection: SqlConnection) -> None:
+        pass
+
+    def enter(self, connection: SqlConnection, owner: str) -> None:
+        assert isinstance(connection, OwnerConnection)
+        connection.enter(owner)
+
+    def describe(self, text: str) -> dict[str, str]:
+        return {"folded": fold(text)}
+
+    def encode(self, _connection: SqlConnection, terms: list[str]) -> bytes:
+        return array("I", map(number_term, terms)).tobytes()
+
+    def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
+        pass
+
+    def unpost(self, connection: SqlConnection, number: int) -> int:
+        return len(self.read_terms(connection, number))
+
+    def find(self, _connection: SqlConnection, index: OwnerIndex, terms: Collection[str]) -> Mapping[str, int]:
+        return {term: number for term in terms if index.holds(number := number_term(term))}
+
+    def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
+        return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))
+
+    def number_terms(self, _connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
+        return _name_numbers(map(number_term, terms))
+
+    def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
+        held = _find_held(connection, terms) if terms else set()
+        return tuple(name for number, name in terms.items() if number not in held)
+
+    def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
+        return len(_find_held(connection, set(map(int, terms)))) if terms else 0, 0
+
+
+def number_term(term: str) -> int:
+    """Hash a term to 32 bits."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
+
+
+def _name_numbers(numbers: Iterable[int]) -> dict[int, str]:
+    return {number: str(number) for number in numbers}
+
+
+def _find_held(connection: SqlConnection, numbers: Collection[int]) -> set[int]:
+    """Find the terms that records of the owner hold."""
+    wanted, held = set(numbers), set[int]()
+    for _, lexemes in stream_rows(connection, "all_lexemes"):
+        held |= wanted.intersection(array("I", bytes(lexemes)))
+    return held

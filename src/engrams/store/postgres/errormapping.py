@@ -1,0 +1,57 @@
+"""Errors of Postgres as those of engrams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from json import JSONDecodeError
+
+import psycopg
+import psycopg_pool
+from psycopg import errors
+
+from engrams.errors import ConflictError, EngramsError, InputError, StoreError
+
+BUSY = "Wait and repeat, or raise `store.busy_seconds` and `store.connections`."
+AWAY = "Check `store.url`, and that the server runs and takes connections; nothing acknowledged was lost."
+SCHEMA = "Bring its schema up to date: `engrams migrate`."
+_BUSY = (errors.LockNotAvailable, errors.TooManyConnections, errors.QueryCanceled, errors.DeadlockDetected, errors.SerializationFailure)
+_SCHEMA = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.UndefinedObject, errors.InvalidSchemaName)
+_VALUES = (psycopg.DataError, errors.CheckViolation, errors.NotNullViolation, errors.DatatypeMismatch)
+
+
+@contextmanager
+def map_errors(place: str) -> Iterator[None]:
+    """Raise errors of the driver as StoreError, InputError or ConflictError."""
+    try:
+        yield
+    except (psycopg.Error, psycopg_pool.PoolTimeout) as problem:
+        raise to_engrams_error(problem, place) from problem
+    except UnicodeEncodeError as problem:
+        raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
+    except JSONDecodeError as problem:
+        raise StoreError(f"{place} is damaged: {problem}.", hint="Restore a backup of the database.") from problem
+
+
+def to_engrams_error(problem: Exception, place: str) -> EngramsError:
+    """Engrams error for one of the driver."""
+    told = str(problem).strip().split("\n")[0]
+    match problem:
+        case errors.UniqueViolation():
+            return ConflictError(f"It exists already: {told}.")
+        case _ if isinstance(problem, _VALUES):
+            return InputError(f"A value cannot be stored: {told}.", hint="Texts are str, numbers finite, times datetime.")
+        case psycopg_pool.PoolTimeout():
+            return StoreError(f"{place} gave no connection in time.", hint=BUSY)
+        case errors.DiskFull():
+            return StoreError(
+                f"The disk that holds {place} is full.", hint="Free some disk space and repeat; what was acknowledged is safe."
+            )
+        case _ if isinstance(problem, _BUSY):
+            return StoreError(f"{place} is busy: {told}.", hint=BUSY)
+        case errors.InsufficientPrivilege():
+            return StoreError(f"{place}: {told}.", hint="Grant the roles engrams_service and engrams_fleet to the user of `store.url`.")
+        case _ if isinstance(problem, _SCHEMA):
+            return StoreError(f"{place}: {told}.", hint=SCHEMA)
+        case _:
+            return StoreError(f"{place}: {told}.", hint=AWAY)

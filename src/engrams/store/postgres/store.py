@@ -1,0 +1,58 @@
+"""Postgres store: every port over one database, for a fleet of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engrams.ports import Clock, Job, JobClaim
+from engrams.settings import StoreSettings
+from engrams.store.postgres.database import PostgresDatabase
+from engrams.store.postgres.dialect import PostgresDialect
+from engrams.store.postgres.migrate import require_schema
+from engrams.store.sql import jobs
+from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
+from engrams.store.sql.store import SqlStore
+from engrams.types import Json
+
+
+class PostgresStore(SqlStore):
+    """Every port over one Postgres database.
+
+    Safe in many threads, processes and machines, and after a fork."""
+
+    _database: PostgresDatabase
+
+    @classmethod
+    def open(cls, url: str, settings: StoreSettings, clock: Clock) -> PostgresStore:
+        """Open a database that ``engrams migrate`` made.
+
+        StoreError: it cannot be reached, or has another schema."""
+        database = PostgresDatabase(url, settings)
+        require_schema(url, database.label)
+        return cls(database, PostgresDialect(), settings, clock)
+
+    def claim(self, claim: JobClaim) -> Job | None:
+        return self._database.write_as(None, jobs.claim, claim)
+
+    def check(self, repair: bool) -> Mapping[str, Json]:  # noqa: ARG002
+        """Check the counts of records.
+
+        Nothing is repaired: the server looks after its files."""
+        problems, size, rows = self._database.read_as(None, _look)
+        return {
+            "ok": not problems,
+            "problems": problems,
+            "repaired": [],
+            "path": self._database.label,
+            "bytes": size,
+            "rows": rows,
+            "aside": [],
+            "losses": "",
+            "lost": [],
+        }
+
+
+def _look(connection: SqlConnection) -> tuple[list[Json], int, dict[str, Json]]:
+    problems: list[Json] = ["The counts of records are wrong."] if fetch_first(connection, "recount") else []
+    size, *rows = fetch_one(connection, "rows")
+    return problems, size, dict(zip(("records", "vectors", "jobs", "sessions", "outbox"), rows, strict=True))

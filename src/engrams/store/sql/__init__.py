@@ -1,0 +1,1 @@
+"""Shared parts of stores in SQL databases; each adds its dialect."""

@@ -1,0 +1,90 @@
+"""Parts of a store that each database does in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from engrams.store.sql.namedqueries import SqlConnection
+from engrams.types import Scope
+
+if TYPE_CHECKING:
+    from engrams.store.index import OwnerIndex
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class SqlDatabase(Protocol):
+    """Transactions of one database.
+    ``owner``: whose rows are touched; None: those of no single owner. ``generation``: grows when the whole database is replaced."""
+
+    generation: int
+
+    @property
+    def exists(self) -> bool:
+        """True once there is something to read. ClosedError: it was closed."""
+        ...
+
+    def read_as(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+        """Run ``work`` in a read transaction."""
+        ...
+
+    def write_as(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+        """Run ``work`` in a durable transaction; again, where it was rolled back."""
+        ...
+
+    def checkpoint(self) -> bool:
+        """Move earlier pages out of the log; False if some must stay."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SqlDialect(Protocol):
+    """Work that the shared statements cannot say.
+    Terms are the words of the index; each has a number of 32 bits in the lexemes of a record."""
+
+    def begin(self, connection: SqlConnection) -> None:
+        """Prepare for the writes of a transaction."""
+        ...
+
+    def enter(self, connection: SqlConnection, owner: str) -> None:
+        """Name the owner whose rows the next statements touch."""
+        ...
+
+    def describe(self, text: str) -> Mapping[str, Any]:
+        """Return further columns of a record with this text."""
+        ...
+
+    def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
+        """Encode terms as uint32 numbers, in order."""
+        ...
+
+    def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
+        """Note the terms of a record."""
+        ...
+
+    def unpost(self, connection: SqlConnection, number: int) -> int:
+        """Undo ``post``; the number of different terms."""
+        ...
+
+    def find(self, connection: SqlConnection, index: OwnerIndex, terms: Collection[str]) -> Mapping[str, int]:
+        """Numbers of those terms that may be in an index."""
+        ...
+
+    def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
+        """Terms of a record by number."""
+        ...
+
+    def number_terms(self, connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
+        """Number terms that records held once."""
+        ...
+
+    def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
+        """Drop terms that no record holds; which ones."""
+        ...
+
+    def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
+        """Count those still held by records, and in the list of words."""
+        ...

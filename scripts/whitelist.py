@@ -1,6 +1,6 @@
 """Names that vulture cannot see used, by reason. What only tests call does not belong here: wire it or delete it."""
 
-# ruff: noqa: B018, F821
+# ruff: noqa: B018, F821, SLF001
 
 # Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, PyYAML or watchfiles under these names.
 _.__getattr__
@@ -150,6 +150,52 @@ _.start_ttl_sweeper
 AnthropicMemoryTool
 AsyncAnthropicMemoryTool
 _.clear_all_memory
+# Agent Framework
+_.before_run
+_.after_run
+# CrewAI
+CrewAIStorage
+_.get_record
+_.list_records
+_.get_scope_info
+_.list_categories
+_.asave
+_.asearch
+_.adelete
+# Google ADK
+GoogleADKMemoryService
+_.add_session_to_memory
+_.add_memory
+_.search_memory
+_.delete_memory
+# LangChain
+LangChainRetriever
+_._get_relevant_documents
+run_manager
+# LlamaIndex
+LlamaIndexMemoryBlock
+_._aget
+_._aput
+_.atruncate
+# Pydantic AI
+PydanticAIConversationStore
+PydanticAIMemory
+_.for_run
+_.get_toolset
+_.before_model_request
+_.read_record
+_.read_records
+_.write_record
+_.delete_record
+_.read_entry
+# Strands Agents
+StrandsMemoryStore
+AgentFrameworkContextProvider
+_.description
+_.max_search_results
+_.writable
+_.extraction
+_.add_messages
 
 # Read by a test that holds the table of rights against the routes.
 list_operations

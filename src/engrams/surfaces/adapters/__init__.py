@@ -14,12 +14,21 @@ from engrams.surfaces.adapters.agent import AgentMemory as AgentMemory
 from engrams.surfaces.adapters.client import MemoryClient as MemoryClient
 
 if TYPE_CHECKING:
+    from engrams.surfaces.adapters.agentframework import AgentFrameworkContextProvider as AgentFrameworkContextProvider
     from engrams.surfaces.adapters.anthropic import AnthropicMemoryTool as AnthropicMemoryTool
     from engrams.surfaces.adapters.anthropic import AsyncAnthropicMemoryTool as AsyncAnthropicMemoryTool
     from engrams.surfaces.adapters.claude import ClaudeSessionStore as ClaudeSessionStore
+    from engrams.surfaces.adapters.crewai import CrewAIStorage as CrewAIStorage
+    from engrams.surfaces.adapters.googleadk import GoogleADKMemoryService as GoogleADKMemoryService
+    from engrams.surfaces.adapters.langchain import LangChainRetriever as LangChainRetriever
     from engrams.surfaces.adapters.langgraph import AsyncLangGraphStore as AsyncLangGraphStore
     from engrams.surfaces.adapters.langgraph import LangGraphStore as LangGraphStore
+    from engrams.surfaces.adapters.llamaindex import LlamaIndexMemoryBlock as LlamaIndexMemoryBlock
     from engrams.surfaces.adapters.openaiagents import OpenAIAgentsSession as OpenAIAgentsSession
+    from engrams.surfaces.adapters.pydanticai import PydanticAIConversationStore as PydanticAIConversationStore
+    from engrams.surfaces.adapters.pydanticai import PydanticAIMemory as PydanticAIMemory
+    from engrams.surfaces.adapters.pydanticai import PydanticAIToolset as PydanticAIToolset
+    from engrams.surfaces.adapters.strands import StrandsMemoryStore as StrandsMemoryStore
 
 _MODULES = {
     "AnthropicMemoryTool": "anthropic",
@@ -28,6 +37,15 @@ _MODULES = {
     "ClaudeSessionStore": "claude",
     "LangGraphStore": "langgraph",
     "OpenAIAgentsSession": "openaiagents",
+    "AgentFrameworkContextProvider": "agentframework",
+    "CrewAIStorage": "crewai",
+    "GoogleADKMemoryService": "googleadk",
+    "LangChainRetriever": "langchain",
+    "LlamaIndexMemoryBlock": "llamaindex",
+    "PydanticAIConversationStore": "pydanticai",
+    "PydanticAIMemory": "pydanticai",
+    "PydanticAIToolset": "pydanticai",
+    "StrandsMemoryStore": "strands",
 }
 """Module of each adapter; the extra that installs its framework has the module's name."""
 

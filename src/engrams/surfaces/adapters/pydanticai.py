@@ -1,0 +1,213 @@
+"""Tools, capability and conversation store of Pydantic AI."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.run import AgentRunResult
+
+from engrams.errors import ConflictError, NotFoundError
+from engrams.ports import Condition, Where
+from engrams.surfaces.adapters.agent import AgentMemory
+from engrams.surfaces.adapters.journal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items, make_silent_item
+from engrams.types import Record, Scope, ScopeInput, Turn
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+
+_ADAPTER = "pydantic-ai"
+_ENTRY: TypeAdapter[ConversationEntry] = TypeAdapter(ConversationEntry)
+_RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
+
+
+class PydanticAIToolset(FunctionToolset[Any]):
+    """The tools ``search_memory`` and ``manage_memory`` of a scope."""
+
+    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, id: str = "engrams", **fields: Any) -> None:
+        """Make tools for one scope. ``fields``: those of ``FunctionToolset``."""
+        memory = AgentMemory(engine, scope)
+        super().__init__([memory.search_memory, memory.manage_memory], id=id, **fields)
+
+
+class PydanticAIMemory(AbstractCapability[Any]):
+    """Memory of a scope, for ``Agent(capabilities=[…])``.
+
+    Each request is given what the prompt needs, in that request only; when the run ends, what was said is stored."""
+
+    def __init__(
+        self, engine: MemoryEngine, scope: ScopeInput, *, tokens: int | None = None, tools: bool = True, store: bool = True
+    ) -> None:
+        """Remember for one scope.
+
+        ``tokens``: of the added text at most (None: ``read.context_tokens``). ``tools``: let the model search and change memory.
+        ``store``: keep what is said; off where a conversation store keeps it."""
+        self._engine, self._scope, self._tokens = engine, Scope.of(scope), tokens
+        self._tools, self._store = tools, store
+        self._recalled: dict[str, str] = {}
+
+    async def for_run(self, ctx: RunContext[Any]) -> PydanticAIMemory:
+        """Return one with a run's own state."""
+        return PydanticAIMemory(self._engine, self._scope, tokens=self._tokens, tools=self._tools, store=self._store)
+
+    def get_toolset(self) -> PydanticAIToolset | None:
+        """Return the tools, if the model may use them."""
+        return PydanticAIToolset(self._engine, self._scope) if self._tools else None
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
+        """Put what the last prompt needs before it."""
+        messages = request_context.messages
+        for at in range(len(messages) - 1, -1, -1):
+            message = messages[at]
+            if isinstance(message, ModelRequest) and (asked := _read_text([message], "user")):
+                if recalled := await self._recall(asked):
+                    told = replace(message, parts=[UserPromptPart(recalled), *message.parts])
+                    return replace(request_context, messages=[*messages[:at], told, *messages[at + 1 :]])
+                break
+        return request_context
+
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Store what was said in the run."""
+        said = [
+            (role, text) for message in result.new_messages() for role in ("user", "assistant") if (text := _read_text([message], role))
+        ]
+        turns = [Turn(text, "user" if role == "user" else "assistant", session=ctx.conversation_id or "") for role, text in said]
+        if turns and self._store:
+            await asyncio.to_thread(self._engine.observe, turns, scope=self._scope)
+        return result
+
+    async def _recall(self, asked: str) -> str:
+        """Recall once for a prompt, so that a run's requests begin alike."""
+        if asked not in self._recalled:
+            made = await asyncio.to_thread(self._engine.context, asked, scope=self._scope, tokens=self._tokens)
+            self._recalled[asked] = made.text
+        return self._recalled[asked]
+
+
+class PydanticAIConversationStore(ConversationStore):
+    """Conversations in memory, each message stored once.
+
+    What people and the model said becomes turns of memory; calls of tools, results and the records are kept for the conversation alone.
+    Deleting a conversation erases the messages that no other one reaches."""
+
+    def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
+        """Keep the conversations of one scope of memory."""
+        self._engine, self._place = engine, Scope.of(scope)
+        self._entries = ItemJournal(engine, self._place, _ADAPTER, {"holds": "entry"}, "")
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        """Return a conversation's record, or None."""
+        held = await asyncio.to_thread(self._find_record, conversation_id)
+        return None if held is None else _load_record(held)
+
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+        """Return records, those last saved first."""
+        held = await asyncio.to_thread(lambda: list(list_items(self._engine, self._place, _mark("record"))))
+        found = [record for record in map(_load_record, held) if scope is None or record.scope == scope]
+        return sorted(found, key=lambda record: record.updated_at, reverse=True)[:limit]
+
+    async def write_record(
+        self, record: ConversationRecord, *, new_entries: Sequence[ConversationEntry] = (), expected_revision: str | None
+    ) -> None:
+        """Store new entries, then the record.
+
+        ConversationConflict: it changed meanwhile; entries that nothing reaches may stay."""
+        await asyncio.to_thread(self._write, record, new_entries, expected_revision)
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        """Erase a conversation. ConversationConflict: it changed meanwhile."""
+        await asyncio.to_thread(self._delete, conversation_id, expected_revision)
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        """Return an entry. KeyError: there is none."""
+        held = await asyncio.to_thread(self._find, "entry", entry_id)
+        if held is None:
+            raise KeyError(entry_id)
+        return _ENTRY.validate_python(held.meta[ITEM]["data"])
+
+    def _find(self, holds: str, key: str) -> Record | None:
+        where = Where("and", (Condition("external_id", "eq", hash_key(_ADAPTER, holds, key)), Condition("scope", "eq", self._place.key)))
+        return next(iter(self._engine.list(scope=self._place, statuses=KEPT, where=where, limit=1).records), None)
+
+    def _find_record(self, conversation: str) -> Record | None:
+        return self._find("record", conversation)
+
+    def _write(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> None:
+        held = self._find_record(record.conversation_id)
+        if (None if held is None else _load_record(held).revision) != expected:
+            raise ConversationConflict(record.conversation_id)
+        known = {entry.id for entry in entries}
+        if record.head_id is not None and record.head_id not in known and self._find("entry", record.head_id) is None:
+            raise ConversationConflict(record.conversation_id)
+        self._entries.append([_to_journal_item(entry) for entry in entries])
+        data = _RECORD.dump_python(record, mode="json")
+        if held is None:
+            journal = ItemJournal(self._engine, self._place, _ADAPTER, {"holds": "record"}, "")
+            journal.append([make_silent_item(data, record.conversation_id)])
+            kept = self._find_record(record.conversation_id)
+            if kept is None or _load_record(kept).revision != record.revision:
+                raise ConversationConflict(record.conversation_id)
+            return
+        meta = {**held.meta, ITEM: {**held.meta[ITEM], "data": data}}
+        try:
+            self._engine.edit(held.id, scope=self._place, fields={"meta": meta}, expect=held.version, reason="the conversation went on")
+        except (ConflictError, NotFoundError):
+            raise ConversationConflict(record.conversation_id) from None
+
+    def _delete(self, conversation: str, expected: str) -> None:
+        held = self._find_record(conversation)
+        if held is None or _load_record(held).revision != expected:
+            raise ConversationConflict(conversation)
+        others = [_load_record(each) for each in list_items(self._engine, self._place, _mark("record")) if each.id != held.id]
+        entries = {each.meta[ITEM]["data"]["id"]: each for each in list_items(self._engine, self._place, _mark("entry"))}
+        reached = _reach((tip for other in others for tip in (other.head_id, *other.branches)), entries)
+        mine = _load_record(held)
+        lost = _reach((mine.head_id, *mine.branches), entries) - reached
+        self._engine.purge([held.id, *(entries[one].id for one in lost)], scope=self._place)
+
+
+def _mark(holds: str) -> dict[str, str]:
+    return {"adapter": _ADAPTER, "holds": holds}
+
+
+def _load_record(held: Record) -> ConversationRecord:
+    return _RECORD.validate_python(held.meta[ITEM]["data"])
+
+
+def _reach(tips: Iterable[str | None], entries: dict[str, Record]) -> set[str]:
+    """Return the ids of entries on the histories that end in ``tips``."""
+    found: set[str] = set()
+    for tip in tips:
+        at = tip
+        while at is not None and at in entries and at not in found:
+            found.add(at)
+            at = entries[at].meta[ITEM]["data"]["parent_id"]
+    return found
+
+
+def _to_journal_item(entry: ConversationEntry) -> JournalItem:
+    data = _ENTRY.dump_python(entry, mode="json")
+    for role in ("user", "assistant"):
+        if text := _read_text([entry.message], role):
+            return JournalItem(data, text, "user" if role == "user" else "assistant", key=entry.id)
+    return make_silent_item(data, entry.id)
+
+
+def _read_text(messages: Iterable[ModelMessage], role: str) -> str:
+    """Join what the user (or the assistant) said."""
+    found: list[str] = []
+    for message in messages:
+        if role == "user" and isinstance(message, ModelRequest):
+            prompts = [part.content for part in message.parts if isinstance(part, UserPromptPart)]
+            found += [text for one in prompts for text in ([one] if isinstance(one, str) else one) if isinstance(text, str)]
+        elif role == "assistant" and isinstance(message, ModelResponse):
+            found += [part.content for part in message.parts if isinstance(part, TextPart)]
+    return "\n".join(found).strip()

@@ -1,7 +1,9 @@
-"""Which promised behaviours have a test: ``python scripts/spec.py [PAGE] [--json] [--strict]``.
+"""Which promised behaviours are seen at a door: ``python scripts/spec.py [PAGE] [--json] [--strict]``.
 
 PAGE lists them, one a line: ``- S2.27 [doc] …``; by default ``../shared/spec/acceptance.md`` beside the checkout. A test names what it
-covers by ``@pytest.mark.covers("S2.27")``. What does not apply to engrams stands with its reason in ``tests/spec.toml``.
+covers by ``@pytest.mark.covers("S2.27")``. Tests in ``tests/acceptance/`` stand at a door: the running program with the document's
+preset, or the public class. Other tests are inner ones; ``tests/spec.toml`` gives the reason where they are enough, and where an item
+does not apply to engrams.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+DOORS = "tests/acceptance/"
+STATES = ("door", "inner", "open", "not applicable")
 _ITEM = re.compile(r"^- (S\d+\.\d+) (.*)$", re.MULTILINE)
 
 
@@ -30,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     items = dict(_ITEM.findall(given.page.read_text("utf-8")))
     tests = covering()
-    reasons: dict[str, str] = tomllib.loads((ROOT / "tests" / "spec.toml").read_text("utf-8"))["not_applicable"]
-    rows = [row(number, text, tests.get(number, []), reasons.get(number, "")) for number, text in items.items()]
-    unknown = sorted((set(tests) | set(reasons)) - set(items), key=order)
+    told: dict[str, dict[str, str]] = tomllib.loads((ROOT / "tests" / "spec.toml").read_text("utf-8"))
+    rows = [row(number, text, tests.get(number, []), told) for number, text in items.items()]
+    unknown = sorted({*tests, *told["not_applicable"], *told["inner"]} - set(items), key=order)
     if given.json:
         print(json.dumps({"items": rows, "unknown": unknown}, indent=1, ensure_ascii=False))
     else:
@@ -40,9 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(given.strict and any(one["state"] == "open" for one in rows))
 
 
-def row(number: str, text: str, tests: list[str], reason: str) -> dict[str, object]:
-    state = "covered" if tests else "not applicable" if reason else "open"
-    return {"item": number, "state": state, "text": text, "tests": tests, "reason": reason}
+def row(number: str, text: str, tests: list[str], told: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    doors = [test for test in tests if test.startswith(DOORS)]
+    without = told["not_applicable"].get(number, "")
+    state = "door" if doors else "inner" if tests else "not applicable" if without else "open"
+    return {"item": number, "state": state, "text": text, "tests": doors or tests, "reason": without or told["inner"].get(number, "")}
 
 
 def covering() -> dict[str, list[str]]:
@@ -84,10 +90,13 @@ def table(rows: Sequence[dict[str, object]], unknown: Sequence[str]) -> str:
     for one in rows:
         tests = one["tests"]
         assert isinstance(tests, list)
-        told = f"{len(tests)} test{'s' * (len(tests) != 1)}: {tests[0]}" if tests else one["reason"] or str(one["text"])[:110]
-        lines.append(f"{one['item']:7} {one['state']:15} {told}")
-    counts = {state: sum(one["state"] == state for one in rows) for state in ("covered", "open", "not applicable")}
-    lines += ["", ", ".join(f"{count} {state}" for state, count in counts.items())]
+        found = f"{len(tests)} test{'s' * (len(tests) != 1)}: {tests[0]}" if tests else str(one["text"])[:110]
+        lines.append(f"{one['item']:7} {one['state']:15} {one['reason'] or found}")
+    counts = {state: sum(one["state"] == state for one in rows) for state in STATES}
+    bare = sum(one["state"] == "inner" and not one["reason"] for one in rows)
+    doors, *others = (f"{count} {state}" for state, count in counts.items())
+    others[0] += f" ({bare} without a reason)" if bare else ""
+    lines += ["", ", ".join([doors.replace("door", "at a door"), *others])]
     lines += [f"Not in the list: {', '.join(unknown)}"] if unknown else []
     return "\n".join(lines)
 

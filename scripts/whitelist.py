@@ -199,6 +199,3 @@ _.add_messages
 
 # Read by a test that holds the table of rights against the routes.
 list_operations
-
-# Promised at the surfaces, and wired there next.
-ambient_score

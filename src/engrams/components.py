@@ -127,7 +127,9 @@ class Components:
         section = self.deps.settings.read
         allowed = self.restrict_if_silent(request) is request
         total = (section.context_tokens if tokens is None else tokens) if allowed else 0
-        budget = context.ContextBudget(total, min(section.prefix_tokens, int(section.prefix_share * total)), self.deps.counter)
+        budget = context.ContextBudget(
+            total, min(section.prefix_tokens, int((section.prefix_share or not request.text.strip()) * total)), self.deps.counter
+        )
         made = context.build_context(self._restrict_to_rules(request), self.read_deps, budget)
         if made.trace is not None and request.as_of is None:
             self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope)
@@ -214,7 +216,7 @@ class Components:
         from engrams.tend.changejob import ChangeDetectionJob
 
         deps = self.deps
-        return ChangeDetectionJob(deps.store, deps.embedder, deps.clock, deps.settings.write.changes, deps.plain)
+        return ChangeDetectionJob(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain)
 
     @cached_property
     def updates(self) -> ExtractionQueue:

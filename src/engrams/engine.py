@@ -14,6 +14,7 @@ from engrams.errors import ClosedError, RefusedError
 from engrams.inspect import MemoryInspector, Place
 from engrams.ports import Closable, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
 from engrams.read import pipeline
+from engrams.read.cues import extract_turn_query
 from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import WorkerPool
@@ -192,22 +193,24 @@ class MemoryEngine:
         asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary)
         return parts.build_context(asked, tokens)
 
-    def deliver(self, query: str, *, scope: Place, session: str, tokens: int | None = None) -> Context:
+    def deliver(
+        self, query: str | Sequence[Turn | Meta], *, scope: Place, session: str, tokens: int | None = None, limit: int | None = None
+    ) -> Context:
         """Render the context of one turn of a conversation.
+        ``query``: its text, or the messages so far.
         With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this conversation
         was shown lately or said itself (``delivery.shown_minutes``)."""
         parts, place = self._open(), Scope.of(scope)
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
         own = session if self.settings.delivery.shown_minutes or silent else ""
-        first = not silent and parts.delivery.is_first_turn(key)
+        first, text = not silent and parts.delivery.is_first_turn(key), query if isinstance(query, str) else extract_turn_query(query)
+        number = self.settings.read.most_in_context if limit is None else limit
 
-        def read(known: frozenset[str]) -> Context:
-            asked = ReadRequest(
-                query, place, self._clock(), self.settings.read.most_in_context, already_shown=known, session=own, catch_up=first
-            )
+        def read(known: frozenset[str], changed: bool) -> Context:
+            asked = ReadRequest(text, place, self._clock(), number, already_shown=known, session=own, catch_up=first, topic_changed=changed)
             return parts.build_context(asked if silent else replace(asked, summary=parts.find_summary(place, session)), tokens)
 
-        return read(frozenset()) if silent else parts.delivery.deliver(key, query, read)
+        return read(frozenset(), False) if silent else parts.delivery.deliver(key, text, read)
 
     def get(self, id: str, *, scope: Place) -> Record:
         """Get one memory of this owner by its id.

@@ -96,9 +96,9 @@ def test_bonuses_are_a_share_from_better_seeds() -> None:
     """A linked memory gets a share of what the better one reaches it with."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
     found = link_bonuses({"a": 1.0}, NodeEdges(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
-    assert found == {"b": pytest.approx(0.07)}
+    assert found == {"b": (pytest.approx(0.07), "a")}
     both = link_bonuses({"a": 1.0, "b": 0.5}, NodeEdges(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
-    assert both == {"b": pytest.approx(0.07)}, "the better one lends, the lesser one does not lend back"
+    assert both == {"b": (pytest.approx(0.07), "a")}, "the better one lends, the lesser one does not lend back"
     assert link_bonuses({"a": 1.0}, NodeEdges(OWNER, links), LinkExpansionSettings(depth=0)) == {}
 
 

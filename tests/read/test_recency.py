@@ -15,7 +15,7 @@ from engrams.read.cues import parse_query
 from engrams.read.fusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
 from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings, load
 from engrams.text.terms import terms
-from engrams.types import LAYER_OF, Hit, Kind, Layer, Provenance, Record, Scope, Status
+from engrams.types import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OWNER = Scope(("user", "ann"))
@@ -140,7 +140,7 @@ def test_belief_fades_by_kind() -> None:
     """A year for corrections, ninety days for preferences, thirty for facts, sixty for procedures, seven for what was inferred."""
     lives = [lifetime_days(record(kind=kind)) for kind in (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE)]
     assert lives == [365, 90, 30, 60, 45]
-    assert lifetime_days(record(provenance=Provenance("inferred"))) == 7
+    assert lifetime_days(record(meta={"hearsay": True})) == 7
     assert lifetime_days(record(category="entity")) == 60
     old = record(30, confidence=0.8, trust=0.5, access_count=3)
     assert decayed_confidence(old, NOW) == pytest.approx(0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5)

@@ -144,8 +144,9 @@ def test_front_matter_reads_well() -> None:
     head, body = frontmatter.split(recordfile.render_entry(fact, links))
     assert body == "Lives in Berlin."
     held = yaml.safe_load(head or "")
-    told = "id kind scope created_at conversation_id source_id tags valid_from evidence derived_from aliases"
+    told = "id kind scope created_at role conversation_id source_id tags valid_from evidence derived_from aliases"
     assert list(held) == told.split()
+    assert held["role"] == "memory"
     assert held["derived_from"] == ["[[../turns/user/x__t1|t1]]"]
     gone = plain(status=Status.FORGOTTEN, superseded_by="x2", kind=Kind.SUMMARY, category="daily")
     held = yaml.safe_load(frontmatter.split(recordfile.render_entry(gone, ()))[0] or "")
@@ -156,7 +157,7 @@ def test_comments_order_and_unknown_names_stay() -> None:
     """A change of one field changes its line alone: comments, own names, their order and their quotes are kept."""
     old = (
         "---\n# my notes\nmood: 'happy'   # today\nid: \"x1\"\nkind: fact\nscope: user/alice\ncreated_at: 2026-03-02T09:15:00+00:00\n"
-        "tags: [a, 'b']\nnested:\n  deep: 1\n\n# end\n---\nOld.\n"
+        "role: memory\ntags: [a, 'b']\nnested:\n  deep: 1\n\n# end\n---\nOld.\n"
     )
     record = recordfile.parse_entry(old).to_record({})
     assert record.tags == ("a", "b")

@@ -53,6 +53,7 @@ from engrams.ports.models import Closable as Closable
 from engrams.ports.models import Embedder as Embedder
 from engrams.ports.models import EmbedderCard as EmbedderCard
 from engrams.ports.models import MeasurableChat as MeasurableChat
+from engrams.ports.models import ModelFollower as ModelFollower
 from engrams.ports.models import ModelMeasurement as ModelMeasurement
 from engrams.ports.models import ModelServer as ModelServer
 from engrams.ports.models import Reranker as Reranker

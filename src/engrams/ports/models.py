@@ -25,6 +25,13 @@ class Closable(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class ModelFollower(Protocol):
+    """Chat model that takes another's name where it has none."""
+
+    def follow(self, model: str) -> None: ...
+
+
 class Clock(Protocol):
     """The time, UTC."""
 
@@ -136,11 +143,16 @@ class MeasurableChat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
-    """Score each text against the query. ``seconds``: the time there is."""
+    """Score each text against the query. ``seconds``: the time there is.
+
+    Of a turn of a conversation also its ``session`` (unique over owners), the texts' ``ids``, and whether its topic changed."""
 
     query: str
     texts: tuple[str, ...]
     seconds: float = 1.0
+    session: str = ""
+    ids: tuple[str, ...] = ()
+    topic_changed: bool = False
 
 
 class Reranker(Protocol):

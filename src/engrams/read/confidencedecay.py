@@ -6,13 +6,16 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrams.read.fusion import age_days
-from engrams.types import Kind, Record, Status
+from engrams.types import Kind, Record, Status, find_basis
 
 LIFE: Mapping[Kind, float] = {Kind.CORRECTION: 365.0, Kind.PREFERENCE: 90.0, Kind.FACT: 30.0, Kind.PROCEDURE: 60.0}
 """Days in which confidence falls to 1/e, by kind."""
 
 INFERRED, ENTITY, OTHER = 7.0, 60.0, 45.0
+DECAYING = frozenset({Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE})
+"""Kinds whose confidence falls with age; rules hold until they are changed."""
+
+_DAY = 86_400.0
 
 _KIND_SCORES: Mapping[Kind, float] = {
     Kind.CORRECTION: 50.0,
@@ -26,9 +29,14 @@ _OTHER_KIND = 5.0
 _HIGH, _LOW = 0.8, 0.5
 
 
+def age_days(record: Record, now: datetime) -> float:
+    """Days since ``valid_from``, else ``recorded_at``."""
+    return max((now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY, 0.0)
+
+
 def lifetime_days(record: Record) -> float:
     """Days in which a record's confidence falls to 1/e; inferred: a week."""
-    if record.provenance.channel == "inferred":
+    if find_basis(record) == "inferred":
         return INFERRED
     if record.category == "entity":
         return ENTITY

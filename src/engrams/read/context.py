@@ -11,7 +11,9 @@ from engrams.read.pipeline import cut_query, search
 from engrams.read.profileselection import select_profile
 from engrams.read.render import (
     conversation_frame,
+    frame_statements,
     profile_frame,
+    profile_statement,
     profile_version,
     recalled_frame,
     recalled_line,
@@ -23,7 +25,7 @@ from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import take_fitting
 from engrams.read.triggerrules import find_latest
 from engrams.text.terms import terms
-from engrams.types import Context, Hit, Record, SearchResult
+from engrams.types import Context, Hit, Record, SearchResult, Status
 
 ANSWER_CHARACTERS = 500
 """Characters of an assistant's answer in a context: its sentences that bear on the question."""
@@ -74,10 +76,12 @@ def _assemble(
 ) -> Context:
     """Join the parts; counters are not additive, so recount and cut."""
     while True:
-        short = summary_frame(request.summary)
+        short, standing = summary_frame(request.summary), tuple(record.id for record in profile) if prefix else ()
         parts = (short, _recalled_part(request.text, kept, budget.total, style), conversation_frame(latest))
         tail = "\n\n".join(part for part in parts if part)
-        result = Context(prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short)
+        result = Context(
+            prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short, standing
+        )
         tokens = budget.counter.count(result.text)
         if tokens <= budget.total:
             return replace(result, tokens=tokens)
@@ -97,6 +101,9 @@ def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> 
     A long item may use a third of the budget, at about four characters a token; an assistant's answer ``ANSWER_CHARACTERS``."""
     words, most = frozenset(terms(query)), max(200, tokens * 4 // 3)
     longest = {hit.record.id: min(most, ANSWER_CHARACTERS) if hit.record.role == "assistant" else most for hit in hits}
+    if style == "sections":
+        said = [record for hit in hits for record in (*(fact for fact in hit.facts if fact.status is Status.ACTIVE), hit.record)[:1]]
+        return frame_statements(map(profile_statement, said), profile_version(said))
     if style == "role":
         return recalled_frame([role_line(hit, words, longest[hit.record.id]) for hit in hits])
     ordered = sorted(hits, key=lambda hit: (hit.record.recorded_at, hit.record.id))

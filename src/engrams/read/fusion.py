@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.ports import CandidatePool, EmbedderCard
+from engrams.read.confidencedecay import DECAYING, decayed_confidence
+from engrams.read.confidencedecay import age_days as age_days
 from engrams.read.cues import QueryCues, score_dates, score_speakers
 from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 from engrams.text.when import TimeSpan, find_times
-from engrams.types import Hit, Layer, Record
+from engrams.types import Hit, Layer
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Flags, Floats, Integers
@@ -256,14 +258,6 @@ def saturate_bm25(r: Floats) -> Floats:
     return np.asarray(0.3 + 0.69 * size / (1.0 + size), np.float32)
 
 
-_DAY = 86_400.0
-
-
-def age_days(record: Record, now: datetime) -> float:
-    """Days since ``valid_from``, else ``recorded_at``."""
-    return max((now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY, 0.0)
-
-
 def exponential_decay(days: float, tau: float) -> float:
     """``exp(-days / tau)``: 1 at age 0, 1/e at tau (000, 002)."""
     return math.exp(-max(days, 0.0) / tau)
@@ -286,7 +280,7 @@ def access_boost(hours: float, most: float) -> float:
 
 def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
     """Apply the decay settings to scores, best first, if any are set."""
-    if not (settings.half_life_days or settings.recency_weight or settings.access_boost):
+    if not (settings.half_life_days or settings.recency_weight or settings.access_boost or settings.confidence_decay):
         return list(hits)
     return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
 
@@ -296,6 +290,8 @@ def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
     # Only episodic memories age: facts are closed when something replaces them (001: none for MEMORY.md).
     score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
     score = blend_recency(score, exponential_decay(days, settings.recency_days), settings.recency_weight)
+    if settings.confidence_decay and hit.record.kind in DECAYING:
+        score *= decayed_confidence(hit.record, now)
     used = hit.record.last_accessed
     if used is not None:
         score = min(score * access_boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0)

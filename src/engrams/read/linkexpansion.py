@@ -95,19 +95,20 @@ class NodeEdges:
         return found
 
 
-def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: LinkExpansionSettings) -> dict[str, float]:
-    """Score bonuses by links: a share of the best cascade score.
+def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: LinkExpansionSettings) -> dict[str, tuple[float, str]]:
+    """Score bonuses by links, each with its seed.
+    A bonus is a share of the best cascade score.
 
     Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway."""
     if not settings.depth or not settings.bonus or not seeds:
         return {}
-    extra: dict[str, float] = {}
+    extra: dict[str, tuple[float, str]] = {}
     edges.fetch(list(seeds))
     for seed, score in seeds.items():
         if edges.fetch_lending([seed]):
             for node, reached in cascade_scores({seed: score}, edges.fetch_lending, settings.depth, settings.decay).items():
                 if node != seed and seeds.get(node, 0.0) < score:
-                    extra[node] = max(extra.get(node, 0.0), settings.bonus * reached)
+                    extra[node] = max(extra.get(node, (0.0, "")), (settings.bonus * reached, seed))
     return extra
 
 

@@ -102,14 +102,14 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
     floors, edges = _find_floors(pool, prepared, request, deps), NodeEdges(request.scope.owner, deps.graph)
-    scored = _add_link_bonuses(pool, scored, floors, edges, deps) if stages.has_time("links") else scored
+    scored, vouchers = _add_link_bonuses(pool, scored, floors, edges, deps) if stages.has_time("links") else (scored, {})
+    floors = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, known = _fetch_hits(request, deps, pool, scored, floors.best_places(scored.scores), edges)
     dropped = _find_unfit(hits, pool, floors, prepared, deps)
     asked = [term for term, _ in prepared.seek.terms]
-    dropped.update(
-        {name: "found by words since corrected" for name in known if name in pool.ids.places and matches_only_masked(known[name], asked)}
-    )
+    masked = [name for name in known if name in pool.ids.places and matches_only_masked(known[name], asked)]
+    dropped.update(dict.fromkeys(masked, "found by words since corrected"))
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
@@ -123,19 +123,20 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     stages.record("join", len(joined.hits))
     marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)
     judged, note = list(marked), ""
-    if deps.reranker is not None and stages.has_time("reranking"):
-        judged, refused, note = rerank(request.text, marked, deps.reranker, deps.rerank_settings)
+    if deps.reranker is not None and (request.session or not deps.rerank_settings.turns_only) and stages.has_time("reranking"):
+        judged, refused, note = rerank(request, marked, deps.reranker, deps.rerank_settings)
         dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
     stages.record("rerank", len(judged))
     ranked = tuple(judged) if prepared.cues.wants_past or request.as_of else put_current_first(judged)
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    chosen = _choose_hits(ranked, pool, dropped, asked, request, deps, stages)
+    chosen = _choose_hits(ranked, pool, dropped, _join_vouchers(vouchers, joined.merged, deps), asked, request, deps, stages)
     stages.record("diversify", len(chosen))
     nearness = measure_nearness(pool, floors.passes, prepared)
     near = is_near(nearness, deps.settings.abstain, deps.embedder.card, deps.states, request.scope.owner)
-    near = bool(chosen) and (near or any("trigger" in hit.parts for hit in chosen))
+    sure = ("trigger", "rerank") if deps.rerank_settings.threshold is not None else ("trigger",)
+    near = bool(chosen) and (near or any(part in hit.parts for hit in chosen for part in sure))
     notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())
     trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_source_path(pool, prepared, deps))
@@ -146,6 +147,7 @@ def _choose_hits(
     ranked: Sequence[Hit],
     pool: CandidatePool,
     dropped: dict[str, str],
+    linked: Mapping[str, str],
     asked: Sequence[str],
     request: ReadRequest,
     deps: ReadDeps,
@@ -153,7 +155,7 @@ def _choose_hits(
 ) -> tuple[Hit, ...]:
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
-    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, deps)
+    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
     best = put_rules_first(rules, varied)[: request.limit]
@@ -180,16 +182,35 @@ def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequ
     return CandidateThresholds(cosine, passes, stale, int(request.limit * section.oversample) * scopes + section.extra_candidates)
 
 
-def _add_link_bonuses(pool: CandidatePool, scored: ScoredPool, floors: CandidateThresholds, edges: NodeEdges, deps: ReadDeps) -> ScoredPool:
+def _join_vouchers(vouchers: Mapping[str, str], merged: Mapping[str, str], deps: ReadDeps) -> dict[str, str]:
+    """Name the hits that candidates and their seeds were merged into."""
+    return {merged.get(name, name): merged.get(seed, seed) for name, seed in vouchers.items()} if deps.graph_settings.vouch else {}
+
+
+def _lower_floors(floors: CandidateThresholds, vouchers: Mapping[str, str], pool: CandidatePool) -> CandidateThresholds:
+    """Let linked candidates pass where their seed does."""
+    if not vouchers:
+        return floors
+    return replace(floors, passes=floors.passes | np.array([name in vouchers for name in pool.ids], np.bool_))
+
+
+def _add_link_bonuses(
+    pool: CandidatePool, scored: ScoredPool, floors: CandidateThresholds, edges: NodeEdges, deps: ReadDeps
+) -> tuple[ScoredPool, Mapping[str, str]]:
+    """Add link bonuses; also the seeds of candidates below the floors."""
     best = top_indices(scored.scores, deps.graph_settings.seeds)
+    if deps.graph_settings.vouch:
+        best = best[floors.passes[best]]
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
     # Together with those of the likely hits, whose facts are looked for: one call of the store.
     edges.fetch(list(dict.fromkeys((*seeds, *(pool.ids[place] for place in floors.best_places(scored.scores))))))
     extra = link_bonuses(seeds, edges, deps.graph_settings)
     if not extra:
-        return scored
-    linked = fill_column(pool, extra)
-    return ScoredPool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked})
+        return scored, {}
+    linked = fill_column(pool, {name: bonus for name, (bonus, _) in extra.items()})
+    places = pool.ids.places
+    vouchers = {name: seed for name, (_, seed) in extra.items() if name in places and not floors.passes[places[name]]}
+    return ScoredPool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked}), vouchers
 
 
 def _source_path(pool: CandidatePool, prepared: PreparedQuery, deps: ReadDeps) -> str:
@@ -256,10 +277,16 @@ def _is_shown(record: Record, request: ReadRequest) -> bool:
     return record.id in request.already_shown or bool(request.session and record.session == request.session)
 
 
-def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
-    end = cut_at_gap([hit.score for hit in hits], deps.settings.cut_ratio, deps.settings.cut_gap)
-    dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits[end:]})
-    return hits[:end]
+def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], linked: Mapping[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
+    """Cut at the first gap, where no model gave verdicts.
+    What is only linked stays with the hit that leads to it."""
+    if any("rerank" in hit.parts for hit in hits):
+        return hits
+    direct = [hit for hit in hits if hit.record.id not in linked]
+    kept = {hit.record.id for hit in direct[: cut_at_gap([hit.score for hit in direct], deps.settings.cut_ratio, deps.settings.cut_gap)]}
+    kept |= {name for name, seed in linked.items() if seed in kept}
+    dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits if hit.record.id not in kept})
+    return tuple(hit for hit in hits if hit.record.id in kept)
 
 
 def _diversify(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> tuple[Hit, ...]:
@@ -267,7 +294,7 @@ def _diversify(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> t
         return hits[: request.limit]
     vectors = deps.search.vectors(request.scope.owner, [hit.record.id for hit in hits], deps.embedder.card.id)
     places = select_mmr([hit.score for hit in hits], vectors, deps.settings.mmr_lambda, request.limit)
-    return tuple(hits[place] for place in places)
+    return tuple(sorted((hits[place] for place in places), key=lambda hit: -hit.score))
 
 
 def _build_trace(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from engrams.ports import RecordQuery, TokenCounter
+from engrams.read.confidencedecay import ambient_score
 from engrams.read.render import frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
@@ -51,6 +52,12 @@ def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
 def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
     """Select corrections and rules, then the most believed statements, within ``tokens``."""
     section = deps.settings
+    if request.already_shown or section.profile_order == "ambient":
+        every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
+        fresh = [record for record in _filter_standing(every, section) if record.id not in request.already_shown]
+        if section.profile_order == "ambient":
+            fresh.sort(key=lambda record: (-ambient_score(record, request.now), record.id))
+        return _fit_statements(fresh, tokens, section, counter)
     if not section.correction_tokens:
         asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL))
         key = (request.reach, request.kinds, tokens)

@@ -55,6 +55,7 @@ class ReadRequest:
     last_turns: tuple[Record, ...] = ()
     summary: str = ""
     catch_up: bool = False
+    topic_changed: bool = False
 
     @property
     def reach(self) -> ScopeReach:

@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from engrams.errors import ModelError
 from engrams.ports import Reranker, RerankRequest
+from engrams.read.request import ReadRequest
 from engrams.settings import RerankSettings
 from engrams.types import Hit
 
 
-def rerank(query: str, hits: Sequence[Hit], reranker: Reranker, settings: RerankSettings) -> tuple[list[Hit], dict[str, str], str]:
+def rerank(
+    request: ReadRequest, hits: Sequence[Hit], reranker: Reranker, settings: RerankSettings
+) -> tuple[list[Hit], dict[str, str], str]:
     """Rerank hits: new order, reasons of dropped ones, a trace note.
 
     The verdict is absolute, 0..1, and is blended into the score by ``weight``; hits without a verdict keep their score. A model that fails
@@ -19,8 +22,10 @@ def rerank(query: str, hits: Sequence[Hit], reranker: Reranker, settings: Rerank
     if not hits:
         return [], {}, ""
     best, rest = list(hits[: settings.candidates]), list(hits[settings.candidates :])
+    texts, ids = tuple(hit.record.search_text for hit in best), tuple(hit.record.id for hit in best)
+    session = f"{request.scope.key}|{request.session}" if request.session else ""
     try:
-        verdicts = reranker.rank(RerankRequest(query, tuple(hit.record.search_text for hit in best), settings.seconds))
+        verdicts = reranker.rank(RerankRequest(request.text, texts, settings.seconds, session, ids, request.topic_changed))
     except ModelError as problem:
         return list(hits), {}, f"not reranked: {problem.message}"
     judged, dropped = [], {}

@@ -23,8 +23,8 @@ EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
 _CONVERSATIONS = 10_000
 
-ContextReader = Callable[[frozenset[str]], Context]
-"""Reads a context without the given ids."""
+ContextReader = Callable[[frozenset[str], bool], Context]
+"""Reads a context without the given ids; also whether the topic changed."""
 
 
 class ContextDelivery:
@@ -55,27 +55,28 @@ class ContextDelivery:
         if self._settings.mode == "sync":
             return self._record_shown(session, self._read_context(session, query, read))
         ready = self._pending.take(session)
+        made = EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
         self._pending.submit(session, lambda: self._read_context(session, query, read))
-        return EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
+        return made
 
     def close(self) -> None:
         self._pending.close()
 
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
-            return read(frozenset())
-        self._shown.detect_topic_change(session, self._embed_query(query))
-        return read(self._shown.shown_ids(session))
+            return read(frozenset(), False)
+        changed = self._shown.detect_topic_change(session, self._embed_query(query))
+        return read(self._shown.shown_ids(session), changed)
 
     def _record_shown(self, session: str, made: Context) -> Context:
         """Return the context and record its hits; repeated hits are removed."""
         ids = [hit.record.id for hit in made.hits]
-        if not self._settings.shown_minutes or not ids:
+        if not self._settings.shown_minutes or not (ids or made.standing):
             return made
-        if not self._shown.filter_new(session, ids):
-            rest = replace(made, tail=made.summary, hits=())
-            return replace(rest, tokens=self._counter.count(rest.text))
-        self._shown.mark_shown(session, ids)
+        if ids and not self._shown.filter_new(session, ids):
+            made = replace(made, tail=made.summary, hits=())
+            made, ids = replace(made, tokens=self._counter.count(made.text)), []
+        self._shown.mark_shown(session, [*ids, *made.standing])
         return made
 
     def _embed_query(self, query: str) -> Floats | None:

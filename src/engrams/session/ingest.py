@@ -97,7 +97,8 @@ class TurnIngest:
                 found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
                 raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
             return IngestResult(journaled.receipts)
-        puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=kind is Kind.NOTE) for put in journaled.puts)
+        explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
+        puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
         records = tuple(put.record for put in puts)
         jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)

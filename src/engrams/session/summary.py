@@ -309,6 +309,7 @@ class ConversationSummaries:
             kind=Kind.SUMMARY,
             recorded_at=now,
             layer=LAYER_OF[Kind.SUMMARY],
+            role="summary",
             session=session,
             category="conversation",
             provenance=Provenance("assistant", model, prompts.load("summary").hash, f"{what} summary"),

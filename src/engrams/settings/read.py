@@ -33,6 +33,7 @@ class ReadWeights(SettingsSection):
 class RerankSettings(SettingsSection):
     """A model that judges the best candidates once more."""
 
+    turns_only: bool = Field(False, description="Judge only what is delivered to a turn of a conversation, not plain searches.")
     provider: Literal["none", "crossencoder", "http", "listwise"] = Field(
         "none", description="crossencoder: a model file. http: a /rerank server. listwise: the chat model orders them."
     )
@@ -51,6 +52,7 @@ class LinkExpansionSettings(SettingsSection):
     depth: int = Field(1, ge=0, le=3, description="Steps along links from the best hits. 0: none.")
     seeds: int = Field(10, ge=1, description="Number of the best hits to start from.")
     decay: Share = Field(0.7, ge=0, le=1, description="Share of the score that each step keeps.")
+    vouch: bool = Field(False, description="A linked memory needs no floor of its own: it comes with the hit that leads to it.")
     bonus: Share = Field(0.1, ge=0, le=1, description="Share of a linked memory's cascade score added to its own.")
 
 
@@ -121,15 +123,22 @@ class ReadSettings(SettingsSection):
     mmr_lambda: Share = Field(1.0, ge=0, le=1, description="Weight of relevance against variety (MMR). 1: relevance only.")
     dedup_overlap: Share = Field(0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one.")
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context.")
+    confidence_decay: bool = Field(False, description="Multiply the score of a statement by its confidence, decayed by age, use and trust.")
+    profile_order: Literal["believed", "ambient"] = Field(
+        "believed", description="believed: corrections, rules, then by confidence. ambient: by age, use, kind, trust and strength."
+    )
     profile: Literal["all", "user"] = Field("user", description="Facts in the profile. user: lasting facts about the user only.")
     context_limit: int = Field(40, ge=0, description="Most hits in a context, as far as its budget goes. 0: as `read.limit`.")
     prefix_tokens: int = Field(600, ge=0, description="Tokens of that budget that the stable profile may use.")
-    prefix_share: Share = Field(0.2, ge=0, le=1, description="Share of the budget that the stable profile may use at most.")
+    prefix_share: Share = Field(
+        0.2, ge=0, le=1, description="Share of the budget that the profile may use at most. 0: none beside a question."
+    )
     correction_tokens: int = Field(0, ge=0, description="Tokens of the profile kept for corrections.")
     overflow: Literal["skip", "stop"] = Field("skip", description="What does not fit is passed over (skip), or ends the profile (stop).")
-    line_format: Literal["text", "role", "triple"] = Field(
+    line_format: Literal["text", "role", "triple", "sections"] = Field(
         "text",
-        description="Line of a context. text: dated text. role: [role] text, best first. triple: [category] Subject PREDICATE object.",
+        description="Line of a context. text: dated text. role: [role] text, best first. triple: [category] Subject PREDICATE object."
+        " sections: numbered under Corrections, Facts, Preferences.",
     )
     tokenizer: str = Field("estimate", description="Token counter: estimate, or the name of a tiktoken encoding.")
 
@@ -149,3 +158,8 @@ class DeliverySettings(SettingsSection):
     shown_minutes: float = Field(0.0, ge=0, description="Minutes for which a memory is not shown to a conversation again.")
     topic_change_cosine: Share = Field(0.3, ge=0, le=1, description="Cosine to the turn before below which the topic changed.")
     catch_up: bool = Field(False, description="Give the first turn of a conversation the latest episode, however old.")
+
+    @property
+    def by_turn(self) -> bool:
+        """Deliver by turn: late, each memory once, or with a catch-up."""
+        return self.mode == "pending" or bool(self.shown_minutes) or self.catch_up

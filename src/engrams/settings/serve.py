@@ -23,6 +23,7 @@ class ServeSettings(SettingsSection):
     host: str = Field("127.0.0.1", description="Address to listen on; any other than loopback needs keys.")
     port: int = Field(8100, ge=0, le=65535, description="Port to listen on. 0: any free one.")
     upstream: str = Field("", description="Base URL of an OpenAI-compatible server. Empty: answer from memory.")
+    offline: bool = Field(True, description="Without an upstream answer chat from memory. Off: the server needs an upstream to start.")
     upstream_learns: bool = Field(
         True,
         description="Without a `chat` of its own, memory asks the upstream's model, if it is on this machine or `upstream_key` is set.",

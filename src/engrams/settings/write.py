@@ -37,6 +37,13 @@ class WriteSettings(SettingsSection):
     secrets: Literal["redact", "refuse", "off"] = Field("redact", description="Treatment of API keys, passwords and tokens.")
     pii: Literal["allow", "redact", "refuse"] = Field("allow", description="Treatment of personal data such as card numbers.")
     dedup_jaccard: Share = Field(0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one.")
+    dedup_cosine: Share = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Cosine of all-MiniLM-L6 from which two statements are one, if no number, name, date or negation differs; of another"
+        " model its card's value counts. 0: words decide.",
+    )
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
     questions: Literal["log", "recall"] = Field(
         "log", description="A user's messages that only ask the assistant. log: kept, no read finds them, unless in tiers. recall: found."
@@ -55,6 +62,12 @@ class WriteSettings(SettingsSection):
         ge=0,
         le=1,
         description="Cosine from which a model is shown the five nearest of the same category. 0: rules choose.",
+    )
+    max_facts: int = Field(0, ge=0, description="Most statements learned from one message. 0: any number.")
+    reach: Literal["owner", "conversation"] = Field(
+        "owner",
+        description="What a statement of a conversation may change. owner: whatever is known of its person or project. conversation: only"
+        " what was learned in the same conversation.",
     )
     ignore_root: str = Field(
         "", description="Folder whose .gitignore and .secretsignore name files that are never stored. Empty: the current folder."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engrams.ports import CHANGES, Clock, Embedder, Job, Store
-from engrams.settings import ChangeDetectionSettings
+from engrams.settings import WriteSettings
 from engrams.types import Scope
 from engrams.write.changes.detect import ChangeDetector
 from engrams.write.changeset import ChangeSet
@@ -20,7 +20,7 @@ class ChangeDetectionJob:
 
     kind = CHANGES
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: ChangeDetectionSettings, plain: Embedder | None) -> None:
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: WriteSettings, plain: Embedder | None) -> None:
         """Set up the job.
         ``plain``: the embedder that the detector was trained with (None: it is off)."""
         self._store, self._clock = store, clock

@@ -13,6 +13,7 @@ from engrams.read.request import visible_scopes
 from engrams.settings import LinkExpansionSettings
 from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status
 from engrams.write.manualedits import diff_tag_edges
+from engrams.write.relatedstatements import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
 
@@ -140,6 +141,9 @@ class MemoryLinks:
         first, second = (self._reader.get_editable(id, scope) for id in (source, target))
         if first.id == second.id:
             raise InputError("A memory cannot be linked to itself.")
+        places = [durable_scope(one.scope) for one in (first, second)]
+        if places[0] not in places[1].chain() and places[1] not in places[0].chain():
+            raise RefusedError("Memories of two projects cannot be linked.", hint="Move one of them, or add it again without a project.")
         if any(one.status is Status.PURGED for one in (first, second)):
             raise RefusedError("A purged memory cannot be linked.")
         return Edge(scope.owner, first.id, second.id, kind, float(weight))

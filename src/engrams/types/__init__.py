@@ -1,6 +1,8 @@
 """Frozen data that every layer shares.
 Times are timezone-aware UTC."""
 
+from engrams.types.basis import Basis as Basis
+from engrams.types.basis import find_basis as find_basis
 from engrams.types.datamodel import ABSORBED as ABSORBED
 from engrams.types.datamodel import BESIDE as BESIDE
 from engrams.types.datamodel import CORRECTED as CORRECTED

@@ -149,7 +149,7 @@ class RelatedMemory:
 class Context:
     """Memory rendered for a prompt.
     ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with ``summary``, that of the
-    conversation."""
+    conversation. ``standing``: the ids in ``prefix``."""
 
     prefix: str
     tail: str
@@ -159,6 +159,7 @@ class Context:
     abstain: bool = False
     trace: Trace | None = None
     summary: str = ""
+    standing: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

@@ -74,7 +74,7 @@ def to_tombstone(record: Record, at: datetime) -> Record:
 def from_tombstone(record: Record) -> Record:
     """Restore a record from its tombstone or eviction."""
     meta = {name: value for name, value in record.meta.items() if name != "was"}
-    by = "" if record.superseded_by == EVICTED else record.superseded_by
+    by = "" if record.superseded_by == EVICTED or record.status is Status.SUPERSEDED else record.superseded_by
     return replace(
         record, status=recordfile.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
     )

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 
-from engrams.types import Kind, Record, Scope, Status
+from engrams.types import RUNNING, Kind, Record, Scope, Status
 
 ENTRIES, DELETED, CONFLICTS, DOCUMENTS = "entries", "deleted", "conflicts", "documents"
 TOPS = (ENTRIES, DELETED, CONFLICTS, DOCUMENTS, "memory", "dreams")
@@ -92,6 +92,8 @@ def parse_place(path: str) -> VaultFileLocation | None:
 def new_path(record: Record, taken: Collection[str]) -> str:
     """Return a free path for a new file; ``taken``: used keys."""
     folder = posixpath.join(top_folder(record), scope_folder(record.scope), kind_folder(record))
+    if record.kind is Kind.SUMMARY and RUNNING in record.meta and not record.session and path_key(f"{folder}/summary.md") not in taken:
+        return f"{folder}/summary.md"
     stamp = f"{record.recorded_at:%Y-%m-%dT%H%M}"
     digest = hashlib.blake2b(record.id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     ulid = _ULID.fullmatch(record.id) is not None
@@ -118,8 +120,9 @@ def top_folder(record: Record) -> str:
 
 
 def is_away(record: Record) -> bool:
-    """Return True for forgotten or evicted memories, filed in ``deleted``."""
-    return record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
+    """Return True for forgotten, replaced or evicted memories, filed in ``deleted``."""
+    replaced = record.status is Status.SUPERSEDED and record.kind not in (Kind.TURN, Kind.EXCHANGE)
+    return replaced or record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
 
 
 def id_tail(path: str) -> str:

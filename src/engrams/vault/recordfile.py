@@ -27,6 +27,7 @@ NAMES: Mapping[str, str] = {
     "status": "status",
     "created_at": "recorded_at",
     "role": "role",
+    "said_by": "role",
     "speaker": "speaker",
     "conversation_id": "session",
     "source_id": "",
@@ -59,12 +60,14 @@ NAMES: Mapping[str, str] = {
     "last_accessed": "last_accessed",
     "meta": "meta",
 }
-"""Names in the front matter, in their order, and the fields they stand for. ``source_id`` is told, and not read."""
+"""Names in the front matter, in their order, and the fields they stand for.
+``source_id`` is told, and not read. The ``role`` of a statement is ``memory``; who said it stands in ``said_by``."""
 
 KNOWN = frozenset(NAMES) | frozenset(EdgeType)
 UNVERSIONED = frozenset({"id", "version", "access_count", "last_accessed"})
 """Fields that a hand edit cannot set."""
 
+_MEMORY = "memory"
 _PLAIN = Record("", Scope(("-",)), Kind.FACT, "", datetime(1970, 1, 1, tzinfo=UTC))
 _DEFAULTS = {item.name: getattr(_PLAIN, item.name) for item in fields(Record)}
 _NEEDED = ("id", "kind", "scope", "recorded_at", "layer", "text")
@@ -131,7 +134,7 @@ def parse_entry(text: str) -> RecordFileContent:
     found: dict[str, Any] = {"text": body}
     for name, value in held.items():
         target = NAMES.get(name, "")
-        if target and value is not None:
+        if target and value is not None and (name, value) != ("role", _MEMORY):
             found[target] = _parse_value(name, target, value)
     links: list[FileLink] = []
     loose: dict[str, tuple[Json, ...]] = {}
@@ -164,6 +167,9 @@ def _front_items(record: Record) -> list[tuple[str, Json]]:
                 items.append((name, record.evidence[0].source))
             continue
         if target == "category" and name != category:
+            continue
+        if target == "role" and name != ("role" if record.layer is Layer.EPISODIC else "said_by"):
+            items += [(name, _MEMORY)] if name == "role" else []
             continue
         value = getattr(record, target)
         default = LAYER_OF[record.kind] if target == "layer" else _DEFAULTS[target]

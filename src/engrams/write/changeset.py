@@ -47,7 +47,7 @@ class ChangeSet:
     """Changes of one digest, seen by its later statements.
 
     ``current``: records as they are now; ``created``: new ones; ``originals``: stored ones before the changes; ``actions``: action and
-    reason by id."""
+    reason by id. ``contradicts``: what replaces a statement is also linked with it as its contradiction (003)."""
 
     owner: Scope
     scope: Scope
@@ -58,6 +58,7 @@ class ChangeSet:
     actions: dict[str, tuple[str, str]] = field(default_factory=dict)
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     derived: list[DerivedMemory] = field(default_factory=list)
+    contradicts: bool = False
 
     def add_stored(self, records: Iterable[Record]) -> list[Record]:
         """Register records; return each once, as changed so far."""
@@ -240,6 +241,8 @@ class ChangeSet:
         begun = new.valid_from or said
         for target in outcome.targets:
             self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
+            if self.contradicts:
+                self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
             if outcome.retract:
                 self._add_change(target, "retract", outcome.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
             else:

@@ -22,7 +22,7 @@ from engrams.write.dependencies import WriteDeps as WriteDeps
 from engrams.write.echoremoval import remove_echoes
 from engrams.write.llm.reconcile import NO_COST
 from engrams.write.predicateslots import canonical_predicate, find_synonyms, has_synonyms
-from engrams.write.reconcile import Reconciliation, find_exact, object_terms, reconcile
+from engrams.write.reconcile import Reconciliation, find_exact, object_terms, reconcile, says_the_same
 from engrams.write.relatedstatements import (
     NEAR,
     OPEN,
@@ -36,6 +36,7 @@ from engrams.write.relatedstatements import (
     find_replies,
     find_rivals,
     find_statements,
+    find_twins,
     known_speakers,
 )
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
@@ -101,6 +102,8 @@ def extract_candidates(
     replies = find_replies(ordered, deps) if deps.chat is not None and deps.settings.extract in ("llm", "auto") else frozenset()
     open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)
+    if most := deps.settings.max_facts:
+        found = {name: candidates[:most] for name, candidates in found.items()}
     if not fresh:
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
     by_record: list[tuple[Record, tuple[DecidedCandidate, ...]]] = []
@@ -122,7 +125,7 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     decisions, cost = list(extraction.decisions), extraction.cost
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
-    changes = ChangeSet(first.scope.owner, first.scope, now)
+    changes = ChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
     if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
         by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
         cost += spent
@@ -243,9 +246,16 @@ def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: Wri
             synonyms = find_synonyms(candidate, _open_versions(find_statements(candidate, record, deps), changes), deps.embedder)
     outcome = reconcile(candidate, [*known, *synonyms], deps.settings.dedup_jaccard, synonyms)
     if outcome.until is None:
-        return outcome
+        return _find_repeated(candidate, record, deps, changes) or outcome if outcome.verdict == "add" else outcome
     changes.add_stored(find_past(candidate, record, deps))
     return changes.insert_past_value(outcome, record)
+
+
+def _find_repeated(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation | None:
+    """Find the statement that a candidate repeats in other words (003)."""
+    twins = _open_versions(find_twins(candidate, record, deps), changes)
+    twin = next((one for one in twins if says_the_same(candidate, one)), None)
+    return None if twin is None else Reconciliation("keep", candidate, (twin,), reason="says what is known in other words")
 
 
 def _known_statements(
@@ -335,7 +345,9 @@ def _reconcile_unasked(candidate: CandidateStatement, record: Record, deps: Writ
     if not deps.settings.contradiction_cosine:
         return reconcile_candidate(candidate, record, deps, changes)
     twin = find_exact(candidate, _open_versions(changes.current.values(), changes))
-    return Reconciliation("add", candidate, reason="nothing known") if twin is None else Reconciliation("keep", candidate, (twin,))
+    if twin is not None:
+        return Reconciliation("keep", candidate, (twin,))
+    return _find_repeated(candidate, record, deps, changes) or Reconciliation("add", candidate, reason="nothing known")
 
 
 def _drop_stored(

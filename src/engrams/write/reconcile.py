@@ -326,6 +326,12 @@ def find_near_duplicate(candidate: CandidateStatement, known: Iterable[Record], 
     return best
 
 
+def says_the_same(candidate: CandidateStatement, record: Record) -> bool:
+    """True if neither kind, sense nor any detail differs."""
+    alike = record.kind is candidate.kind and is_affirmative(record) == candidate.polarity
+    return alike and is_ending(record) == (candidate.effect == "ends") and not has_distinct_detail(candidate.text, record.text)
+
+
 def jaccard(one: str, other: str) -> float:
     """Return shared words over all words of two texts, 0..1.
     Two empty texts share nothing."""

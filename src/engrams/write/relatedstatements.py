@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
+from typing import Literal
 
 from engrams.errors import ModelError
 from engrams.ports import CandidateQuery, Condition, RecordQuery, ScopeReach, Where
@@ -23,13 +24,16 @@ _SLOT = 200
 _LATEST = 20
 _BEFORE, _AMONG = 4, 100
 _EDGE = 1e-6
+_MEASURED = "minilm"
+"""Model that `write.dedup_cosine` was set for."""
+
 _ASKS = re.compile(r"[?？؟]")
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
 
 
 def find_neighbours(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find stored statements of the slots that a candidate fills or closes."""
-    known = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
+    known = RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, OPEN, subject=candidate.subject, limit=_SLOT)
     also = [predicate for predicate, _ in closed_slots(candidate.predicate, candidate.object)]
     predicates = tuple(dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)))
     # In a slot of many values, the relevant ones share words with the candidate: ``find_nearest`` finds them.
@@ -37,12 +41,12 @@ def find_neighbours(candidate: CandidateStatement, record: Record, deps: WriteDe
     found = deps.records.find(replace(known, predicates=predicates, limit=_SLOT if whole else _LATEST * len(predicates))).records
     if candidate.effect == "corrects":
         found += deps.records.find(known).records
-    return _within_scope(found, record)
+    return _within_scope(found, record, deps)
 
 
 def find_latest(record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements of the record's session."""
-    query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
+    query = RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
     return [one for one in deps.records.find(query).records if one.scope == record.scope]
 
 
@@ -50,16 +54,21 @@ def find_past(candidate: CandidateStatement, record: Record, deps: WriteDeps) ->
     """Find the superseded values of the candidate's slot."""
     predicates = (canonical_predicate(candidate.predicate),)
     slot = RecordQuery(
-        scopes_in_reach(record.scope), STATEMENTS, (Status.SUPERSEDED,), subject=candidate.subject, predicates=predicates, limit=_SLOT
+        scopes_in_reach(record.scope, deps.settings.reach),
+        STATEMENTS,
+        (Status.SUPERSEDED,),
+        subject=candidate.subject,
+        predicates=predicates,
+        limit=_SLOT,
     )
     return deps.records.find(slot).records
 
 
 def find_statements(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements whose slots may be synonyms of the candidate's."""
-    query = RecordQuery(scopes_in_reach(record.scope), STATEMENTS, OPEN, limit=NEAR * 10)
+    query = RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, OPEN, limit=NEAR * 10)
     query = replace(query, predicates=("is",)) if candidate.predicate == "is" else replace(query, subject=candidate.subject)
-    return _within_scope(deps.records.find(query).records, record)
+    return _within_scope(deps.records.find(query).records, record, deps)
 
 
 def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
@@ -69,29 +78,40 @@ def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps)
     words = tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text)))
     model = deps.embedder.card.id if deps.embedder else ""
     pool = deps.search.seek(
-        CandidateQuery(scopes_in_reach(record.scope), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS)
+        CandidateQuery(
+            scopes_in_reach(record.scope, deps.settings.reach), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS
+        )
     )
     order = (-pool.bm).argsort(kind="stable")[:NEAR]
-    return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record)
+    return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record, deps)
 
 
 def find_rivals(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the stored statements that a candidate may contradict (003).
     Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
+    same_category = Where("and", (Condition("category", "eq", candidate.category),))
+    return _find_alike(candidate, record, deps, deps.settings.contradiction_cosine, same_category)
+
+
+def find_twins(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
+    """Find the stored statements that may say the same, nearest first (003)."""
+    asked, card = deps.settings.dedup_cosine, deps.embedder.card if deps.embedder else None
+    if not asked or card is None:
+        return []
+    return _find_alike(candidate, record, deps, asked if _MEASURED in card.id.casefold() else card.floors.get("duplicate", asked))
+
+
+def _find_alike(candidate: CandidateStatement, record: Record, deps: WriteDeps, least: float, where: Where | None = None) -> list[Record]:
     if deps.embedder is None or deps.search is None or not deps.embedder.card.dimension:
         return []
     try:
         (own,) = deps.embedder.embed([candidate.text])
     except ModelError:
         return []
-    same_category = Where("and", (Condition("category", "eq", candidate.category),))
-    seek = CandidateQuery(
-        scopes_in_reach(record.scope), record.recorded_at, (), own, deps.embedder.card.id, NEAR * 4, kinds=STATEMENTS, where=same_category
-    )
-    pool = deps.search.seek(seek)
-    floor = deps.settings.contradiction_cosine - _EDGE
-    near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= floor}
-    return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record), key=lambda one: (-near[one.id], one.id))
+    reach, model = scopes_in_reach(record.scope, deps.settings.reach), deps.embedder.card.id
+    pool = deps.search.seek(CandidateQuery(reach, record.recorded_at, (), own, model, NEAR * 4, kinds=STATEMENTS, where=where))
+    near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= least - _EDGE}
+    return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record, deps), key=lambda one: (-near[one.id], one.id))
 
 
 def find_inner_rivals(candidates: Sequence[CandidateStatement], deps: WriteDeps) -> set[int]:
@@ -140,10 +160,12 @@ def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
     """Find the statements that the model must not repeat."""
-    return deps.records.find(RecordQuery(scopes_in_reach(record.scope), STATEMENTS, limit=80)).records
+    return deps.records.find(RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, limit=80)).records
 
 
-def _within_scope(records: Sequence[Record], record: Record) -> list[Record]:
+def _within_scope(records: Sequence[Record], record: Record, deps: WriteDeps) -> list[Record]:
+    if deps.settings.reach == "conversation":
+        return [one for one in records if one.scope == record.scope]
     above = durable_scope(record.scope).chain()
     return [one for one in records if durable_scope(one.scope) in above]
 
@@ -157,7 +179,10 @@ def durable_scope(scope: Scope) -> Scope:
     return Scope(labels)
 
 
-def scopes_in_reach(scope: Scope) -> ScopeReach:
+def scopes_in_reach(scope: Scope, reach: Literal["owner", "conversation"] = "owner") -> ScopeReach:
+    """Scopes whose statements one of this scope may change."""
+    if reach == "conversation":
+        return ScopeReach(scope.owner, (scope,))
     return ScopeReach(scope.owner, durable_scope(scope).chain(), tree=True)
 
 
@@ -166,5 +191,5 @@ def known_speakers(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]
     Without the bare roles (user, assistant, system, tool)."""
     named = {record.speaker for record in records}
     if deps.search is not None:
-        named |= set(deps.search.speakers(scopes_in_reach(records[0].scope)))
+        named |= set(deps.search.speakers(scopes_in_reach(records[0].scope, deps.settings.reach)))
     return frozenset(name.strip().lower() for name in named if name.strip()) - {"user", "assistant", "system", "tool"}

@@ -14,6 +14,9 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-secret-key", ("aws", "AWS"), (
         r"(?i:aws_?(?:secret)?_?(?:access)?_?key)['\"]?\s{0,4}[:=]{1,2}\s{0,4}['\"]?(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
     )),
+    ("aws-secret-key", ("AKIA", "ASIA", "aws", "AWS"), (
+        r"(?i:secret)[^\n]{0,24}?(?<![A-Za-z0-9/+=])(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+    )),
     ("aws-session", ("FwoG", "IQoJ"), rf"{_W}(?:FwoG|IQoJ)[A-Za-z0-9/+=]{{80,2000}}+"),
     ("amazon-mws", ("amzn.mws.",), r"amzn\.mws\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
     ("gcp-api-key", ("AIza",), rf"{_W}AIza[\w-]{{35}}{_E}"),

@@ -91,13 +91,17 @@ class OpenAIChat:
         return ChatServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
 
     def _find_model(self, seconds: float) -> str:
-        """Find the first model that chats; empty: none is named."""
+        """Find the model followed, else the first that chats; empty: none."""
         if self._found is None:
             listed = self._client.get("/models", seconds).json()
             models = listed.get("data") if isinstance(listed, Mapping) else None
             names = [str(one.get("id", "")) for one in models if isinstance(one, Mapping)] if isinstance(models, list) else []
             self._found = next((name for name in names if not _NO_CHAT.search(name)), "")
         return self._found
+
+    def follow(self, model: str) -> None:
+        """Ask this model from now on, where the settings name none."""
+        self._found = model or self._found
 
     def close(self) -> None:
         self._client.close()

@@ -27,7 +27,7 @@ from engrams.models.chat.structuredoutput import (
 )
 from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget, UsageMeter, estimate_tokens
 from engrams.models.retry import RetryPolicy, with_retries
-from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelMeasurement
+from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelFollower, ModelMeasurement
 from engrams.types import Json
 
 _LOG = logging.getLogger(__name__)
@@ -139,6 +139,11 @@ class ServedChat:
                 raise
             way = ""
         return ModelMeasurement(found.first_seconds, time.monotonic() - start, way, found.context_tokens)
+
+    def follow(self, model: str) -> None:
+        """Use the model that others name, where the settings name none."""
+        if isinstance(self._server, ModelFollower):
+            self._server.follow(model)
 
     def close(self) -> None:
         """End waits and requests; running asks raise ModelError."""

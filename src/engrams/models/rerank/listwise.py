@@ -134,9 +134,11 @@ class ListwiseReranker:
     def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
-        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Not bound to a session: asks the model each
-        time, except within the backoff."""
+        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Without a session it asks the model each time,
+        except within the backoff; a turn of one is judged as ``judge`` does."""
         nothing = (None,) * len(rank.texts)
+        if rank.session:
+            return self._rank_turn(rank)
         if self._chat is None:
             self._count(RelevanceJudgement(RelevanceJudgementStatus.NO_BACKEND))
             return nothing
@@ -153,6 +155,20 @@ class ListwiseReranker:
         scores = {place: 0.25 for vote in votes for place in vote.places}
         scores |= {place: 1.0 - 0.5 * order / len(rank.texts) for order, place in enumerate(named)}
         return tuple(scores.get(place, 0.0) for place in range(len(rank.texts)))
+
+    def _rank_turn(self, rank: RerankRequest) -> tuple[float | None, ...]:
+        """Score what helps above 0.5, the rest 0.
+        None for all before the first verdict of a session."""
+        case = RelevanceJudgementRequest(
+            rank.session, rank.query, tuple(zip(rank.ids, rank.texts, strict=True)), rank.topic_changed, seconds=rank.seconds
+        )
+        judgement = self.judge(case)
+        with self._lock:
+            known = self._sessions.get(rank.session)
+        if known is None or not known.judged:
+            return (None,) * len(rank.texts)
+        scores = {name: 1.0 - 0.5 * order / len(rank.ids) for order, name in enumerate(judgement.ids)}
+        return tuple(scores.get(name, 0.0) for name in rank.ids)
 
     def counts(self) -> Mapping[str, int]:
         """Count the judgements by status."""

@@ -25,6 +25,7 @@ _LINE = re.compile(
 )
 _BLANKS = re.compile(r"\n{3,}")
 _BLOCK_CHARS = 1200
+_TURN_MESSAGES, _TURN_TAIL = 12, 8000
 
 
 def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
@@ -48,6 +49,12 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
             break
         lines.append(cut)
     return "\n".join(lines)
+
+
+def extract_turn_query(messages: Sequence[Turn | Mapping[str, Any]]) -> str:
+    """Extract a turn's query from its last twelve messages.
+    At most 8000 characters, the last user text first."""
+    return extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
 
 
 def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:

@@ -101,6 +101,12 @@ class AgentMemory:
         ``max_tokens`` None: ``read.context_tokens``. Empty if there is no memory."""
         return self.engine.context(query, scope=self.scope, tokens=max_tokens).text
 
+    def deliver(self, query: str | Sequence[Mapping[str, Any]], session: str, max_tokens: int | None = None) -> str:
+        """Format the memory for one turn of a conversation, as ``delivery`` says.
+
+        ``query``: the turn's text, or the messages so far. One turn late with ``delivery.mode`` ``pending``; nothing twice."""
+        return self.engine.deliver(query, scope=self.scope, session=session, tokens=max_tokens).text
+
     # --------------------------------------------------------------------------------------------------------- tools
 
     def manage_memory(self, content: str = "", action: Action = "create", id: str = "") -> dict[str, Json]:

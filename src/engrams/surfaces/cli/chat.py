@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engrams import clock
@@ -79,7 +80,9 @@ class ChatSession:
             self._keep_hits(() if found.abstain or not self.is_recall_on else found.hits)
             receipt = self.engine.add(turn, scope=self.scope)
             return self._quote_memory(text, receipt)
-        context = self.engine.context(text, scope=self.scope)
+        by_turn = self.engine.settings.delivery.by_turn
+        ask = partial(self.engine.deliver, session=self.session) if by_turn else self.engine.context
+        context = ask(text, scope=self.scope)
         self._keep_hits(() if context.abstain else context.hits)
         self.engine.observe(turn, scope=self.scope)
         reply = self._ask_model(text, context.text)

@@ -36,6 +36,11 @@ def serve(settings: Settings) -> None:
 
     SettingsError: the address cannot or must not be listened on."""
     check_settings(settings)
+    if not settings.serve.offline and not (settings.serve.upstream or settings.serve.routes):
+        raise SettingsError(
+            f"Preset {settings.preset} needs the model server that it stands before.",
+            hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
+        )
     settings = adopt_upstream(settings)
     start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:

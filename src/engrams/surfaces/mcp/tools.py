@@ -108,12 +108,16 @@ class MemoryTools:
         query: Annotated[str, Field(description="The question at hand; empty gives the profile alone.")] = "",
         tokens: Annotated[int, Field(ge=0, le=100_000, description="The most the text may cost.")] = 2000,
         as_of: AsOf = "",
+        session: Annotated[str, Field(description="The conversation that this is a turn of: nothing is shown to it twice.")] = "",
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.ContextOutput:
         """Return memory as prompt text: a profile, then relevant memories."""
         scope = self._bound.call_scope(project, conversation)
-        made = self._engine.context(query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of"))
+        if session and not as_of:
+            made = self._engine.deliver(query, scope=scope, session=session, tokens=tokens)
+        else:
+            made = self._engine.context(query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of"))
         return outputs.ContextOutput(made.text, made.tokens, [hit.record.id for hit in made.hits], made.abstain, list(made.notes))
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:

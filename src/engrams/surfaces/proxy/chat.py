@@ -41,6 +41,8 @@ class ChatEndpoint:
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
             return no_upstream_error(chat_request.model)
+        if chat_request.caller is not None:
+            self._memory.follow(chat_request.model)
         memory = await self._memory.find_memory(chat_request)
         return await run_call(wait_disconnect(request.receive), lambda gone: self._answer(request, chat_request, memory, upstream, gone))
 

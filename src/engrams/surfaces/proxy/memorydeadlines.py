@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from engrams.engine import MemoryEngine
+from engrams.ports import ModelFollower
 from engrams.surfaces.proxy.identity import ChatCaller
 from engrams.surfaces.proxy.request import ProxyRequest
 from engrams.types import Context, Hit, Json, Scope, Turn
@@ -76,7 +77,8 @@ class TimeLimitedEngine:
             return self._skip_memory(chat_request.skip_reason)
         owner = chat_request.caller.scope.owner
         seconds = self._deadlines.lookup if self._lookups[owner] >= _COLD_LOOKUPS else max(self._deadlines.lookup, self._deadlines.cold)
-        work = partial(self._build_context, chat_request.question.text, chat_request.caller)
+        said = chat_request.envelope.messages if chat_request.envelope else ()
+        work = partial(self._build_context, chat_request.question.text, chat_request.caller, [one for one in said if isinstance(one, dict)])
         context, reason = await self._run(work, seconds)
         if context is None:
             return self._skip_memory(reason)
@@ -84,6 +86,11 @@ class TimeLimitedEngine:
         while len(self._lookups) > _OWNERS:
             del self._lookups[next(iter(self._lookups))]
         return self._use_context(chat_request, context)
+
+    def follow(self, model: str) -> None:
+        """Let memory without a model ask the client's."""
+        if isinstance(self._engine.chat_model, ModelFollower):
+            self._engine.chat_model.follow(model)
 
     async def search(self, query: str, scope: Scope, limit: int) -> tuple[Hit, ...] | None:
         """Search for an offline answer; None: memory failed."""
@@ -115,7 +122,9 @@ class TimeLimitedEngine:
         self._readers.shutdown(wait=False, cancel_futures=True)
         self._writers.shutdown(wait=False)
 
-    def _build_context(self, query: str, caller: ChatCaller) -> Context:
+    def _build_context(self, query: str, caller: ChatCaller, said: Sequence[Mapping[str, Json]]) -> Context:
+        if self._engine.settings.delivery.by_turn:
+            return self._engine.deliver(said, scope=caller.scope, session=caller.session, limit=caller.top_k)
         ask = partial(self._engine.context, _shorten(query), scope=caller.scope, session=caller.session)
         context = ask(limit=caller.top_k)
         above = sum(hit.score >= caller.threshold for hit in context.hits)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engrams.ports import CandidateQuery, Embedder, RecordQuery, Store
-from engrams.settings import ChangeDetectionSettings
+from engrams.settings import WriteSettings
 from engrams.text.cache import text_cache
 from engrams.text.terms import terms
 from engrams.types import BESIDE, EdgeType, Kind, Record, Status
@@ -44,11 +44,11 @@ class ChangeDetector:
     """Detector of earlier statements that a new one ends.
     Messages it has read are cached."""
 
-    def __init__(self, store: Store, model: str, plain: Embedder, settings: ChangeDetectionSettings) -> None:
+    def __init__(self, store: Store, model: str, plain: Embedder, settings: WriteSettings) -> None:
         """Set up the detector.
 
         ``model``: whose vectors the store holds, empty for none; ``plain``: the embedder that the weights were trained with."""
-        self._store, self._model, self._settings = store, model, settings
+        self._store, self._model, self._settings, self._reach = store, model, settings.changes, settings.reach
         self._embed = partial(plain.embed, purpose="query")
         self._read_text = text_cache(_MOST_READ)(self._read_message)
 
@@ -89,7 +89,7 @@ class ChangeDetector:
     def _find_earlier(self, record: Record) -> list[Record]:
         """Find what the speaker said before.
         The nearest in words and meaning, and the latest of the session."""
-        reach = scopes_in_reach(record.scope)
+        reach = scopes_in_reach(record.scope, self._reach)
         latest: Sequence[Record] = ()
         if record.session:
             latest = self._store.find(RecordQuery(reach, _SAID, session=record.session, limit=2 * _LATEST)).records

@@ -150,6 +150,7 @@ class SearchRequest(QuestionRequest):
 
 class ContextRequest(QuestionRequest):
     tokens: Count | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
+    session: str = Field("", description="The conversation that it is a turn of.")
 
 
 class PurgeRequest(RequestBody):

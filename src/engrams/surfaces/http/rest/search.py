@@ -40,10 +40,15 @@ def router(settings: Settings) -> APIRouter:
 
     @routes.post("/context", responses=error_responses())
     def context(body: requests.ContextRequest, caller: ScopedCaller) -> responses.ContextResponse:
-        """Build text of memory for a prompt, within the tokens given."""
+        """Build text of memory for a prompt, within the tokens given.
+
+        With `session` it is that of a turn of a conversation: as `delivery.*` says."""
         most = settings.limits.results
         limit = None if body.limit is None else min(body.limit, most)
-        made = caller.engine.context(body.query, scope=caller.scope, tokens=body.tokens, limit=limit, as_of=body.as_of)
+        if body.session and body.as_of is None:
+            made = caller.engine.deliver(body.query, scope=caller.scope, session=body.session, tokens=body.tokens, limit=limit)
+        else:
+            made = caller.engine.context(body.query, scope=caller.scope, tokens=body.tokens, limit=limit, as_of=body.as_of)
         return responses.ContextResponse(
             text=made.text,
             prefix=made.prefix,

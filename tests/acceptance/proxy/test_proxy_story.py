@@ -1,0 +1,280 @@
+"""The chat proxy's document (002), played against ``engrams serve --preset proxy --openai-base-url …`` before a scripted model server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dulwich.repo import Repo
+from tests.acceptance.process import Door, eventually, run, served
+
+from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest
+
+HIDDEN = "Below are numbered messages"
+
+
+def learn(request: ScriptedRequest) -> Any:
+    """A model that repeats each of the last user's sentences as a fact, and keeps what contradicts apart."""
+    text = request.prompt
+    if "keep the summary of a conversation" in text:
+        return "Summary: " + " ".join(re.findall(r"Fact \w+", text))[:200]
+    if HIDDEN in text:
+        said = re.findall(r'^\[(\d+)\].*?: "(.*)"$', text.partition("The messages:")[2], re.MULTILINE)
+        rows = [(number, part.strip()) for number, whole in said for part in whole.split(". ") if part.strip()]
+        return {
+            "statements": [
+                {"turn": int(n), "text": f"The user: {p}", "quote": p, "subject": "user", "predicate": "noted", "object": p}
+                for n, p in rows
+            ]
+        }
+    if "New statements have come in" in text:
+        return reconcile(text)
+    return ScriptedReply(f"reply to {request.text}")
+
+
+def reconcile(text: str) -> Any:
+    """ "I hate pizza" replaces what is known of pizza; everything else is new."""
+    known, _, news = text.partition("Known statements:")[2].partition("New statements:")
+    old = [int(number) for number, said in re.findall(r"^(\d+)\.? (.*)$", known, re.MULTILINE) if "pizza" in said]
+    rows = re.findall(r"^(\d+)\.? (.*)$", news, re.MULTILINE)
+    verdicts = [(int(number), "replace" if "hate pizza" in said and old else "add") for number, said in rows]
+    return {
+        "decisions": [
+            {"new": n, "reason": "r", "known": old if v == "replace" else [], "earlier": [], "verdict": v, "confidence": "high"}
+            for n, v in verdicts
+        ]
+    }
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    home = tmp_path_factory.mktemp("proxy") / "home"
+    options = "--top-k 5 --mmr-lambda 0.7 --recency-weight 0.2 --threshold 0.35 --host 127.0.0.1 --summarization --git-versioning"
+    with (
+        ScriptedModel(answer=learn) as model,
+        served("proxy", home, model, "--openai-base-url", f"{model.url}/v1", *options.split()) as door,
+    ):
+        yield door
+
+
+def facts(door: Door, conversation: str) -> list[Path]:
+    return door.files(f"entries/user/ann/conversation/{conversation}/facts/*.md")
+
+
+@pytest.mark.covers("S2.1", "S2.3", "S2.5", "S2.10", "S2.13", "S2.15", "S2.34", "S2.37", "S2.38")
+def test_a_message_becomes_readable_files(door: Door) -> None:
+    """One chat through any OpenAI client: the reply comes back; turn, answer and fact lie there as Markdown."""
+    answer = door.chat("Fact one: Alice hikes in the Alps", memory_id="c1", unknown_field={"x": 1})
+    body = answer.json()
+    assert body["choices"][0]["message"]["content"] == "reply to Fact one: Alice hikes in the Alps"
+    assert body["memory_hits"] == []
+    upstream = next(request for request in door.model.requests if request.schema is None)
+    assert upstream.body["unknown_field"] == {"x": 1}
+    assert not {"temperature", "max_tokens", "memory_id"} & upstream.body.keys()
+    (fact,) = eventually(lambda: facts(door, "c1"))
+    head, text = fact.read_text().split("---\n", 2)[1:]
+    assert text.strip() == "The user: Fact one: Alice hikes in the Alps"
+    assert "role: memory" in head
+    assert re.search(r"created_at: '?\d{4}-\d\d-\d\dT", head)
+    assert "source_id:" in head
+    (user,) = door.files("entries/user/ann/conversation/c1/turns/user/*.md")
+    (assistant,) = door.files("entries/user/ann/conversation/c1/turns/assistant/*.md")
+    assert user.read_text().rstrip().endswith("Alps")
+    assert "role: assistant" in assistant.read_text()
+    health = door.get("/health")
+    assert health["status"] == "ok"
+    assert health["default_top_k"] == 5
+    assert health["openai_base_url"].startswith(door.model.url)
+    assert health["memory_store"].startswith(str(door.home))
+
+
+@pytest.mark.covers("S2.31", "S2.45", "S2.46", "S2.55")
+def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:
+    """The summary first, then lines "[role] content" best first, then the user's message, unchanged; one summary.md per conversation."""
+    summary = eventually(lambda: door.files("entries/user/ann/conversation/c1/summaries/summary.md"))[0]
+    assert "summary_kind:" in summary.read_text()
+    assert "role: summary" in summary.read_text()
+    door.chat("Where does Alice hike?", memory_id="c1")
+    last = [request for request in door.model.requests if request.schema is None and "Where does Alice" in request.text][-1]
+    *_, memory, question = last.messages
+    assert question == ("user", "Where does Alice hike?")
+    assert memory[1].index("<summary>") < memory[1].index("[user] Fact one: Alice hikes")
+    assert "score" not in memory[1]
+    assert "# Memory" not in memory[1]
+    found = door.post("/v1/search", {"query": "hike", "where": [{"field": "role", "value": "assistant"}]})
+    assert {hit["memory"]["role"] for hit in found["hits"]} <= {"assistant"}
+
+
+@pytest.mark.covers("S2.30", "S2.32")
+def test_a_request_without_memory_goes_up_byte_for_byte(door: Door) -> None:
+    """Nothing near: the upstream gets the very bytes. So with top_k 0."""
+    for text, more in (("zxqv wvut", b""), ("Where does Alice hike?", b', "memory_top_k": 0')):
+        before = len(door.model.requests)
+        body = b'{"model": "m", "odd": 1.50, "messages": [{"role": "user", "content": "%s"}]%s}' % (text.encode(), more)
+        headers = {"content-type": "application/json", "x-engrams-conversation": "c1" if more else "empty"}
+        assert door.client.post("/v1/chat/completions", content=body, headers=headers).status_code == 200
+        sent = next(r for r in door.model.requests[before:] if r.schema is None and r.text == text)
+        assert sent.messages == (("user", text),)
+        assert sent.body["odd"] == 1.50
+
+
+@pytest.mark.covers("S2.25", "S2.36", "S2.52")
+def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
+    """What one conversation was told neither shows in another nor replaces there; what is told without one shows in both."""
+    door.chat("Fact two: my parrot is called Rio", memory_id="c2")
+    eventually(lambda: facts(door, "c2"))
+    door.chat("What is my parrot called?", memory_id="c3")
+    assert "Rio" not in door.sent()
+    door.chat("Fact three: the office door code is blue lemon")
+    eventually(lambda: door.files("entries/user/ann/facts/*.md"))
+    door.chat("What is the office door code?", memory_id="c3")
+    assert "blue lemon" in door.sent()
+
+
+@pytest.mark.covers("S2.35")
+def test_one_message_gives_three_facts_at_most(door: Door) -> None:
+    """Of ten statements in one message three are kept."""
+    door.chat(". ".join(f"Fact {name} likes the colour number {place}" for place, name in enumerate("abcdefghij")), memory_id="c4")
+    eventually(lambda: len(facts(door, "c4")) >= 3)
+    assert len(facts(door, "c4")) == 3
+
+
+@pytest.mark.covers("S2.22", "S2.23", "S2.24")
+def test_each_request_is_a_commit(door: Door) -> None:
+    """A repository with an ignore file from the start; each request is committed by itself, and nothing changed is no commit."""
+
+    def commits() -> int:
+        with Repo(str(door.home / "vault")) as repo:
+            return sum(1 for _ in repo.get_walker())
+
+    before = commits()
+    for place in range(3):
+        door.chat(f"Fact number{place} is about commits", memory_id="c5")
+        eventually(lambda place=place: commits() >= before + place + 1)
+    assert (door.home / "vault" / ".gitignore").is_file()
+
+
+@pytest.mark.covers("S2.8")
+def test_a_stream_arrives_as_it_was_sent(door: Door) -> None:
+    """Bytes to [DONE] as the upstream sent them; the user's turn is there before the first piece, the answer after the last."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "Fact four streams"}], "stream": True, "memory_id": "c6"}
+    with door.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        pieces = answer.iter_bytes()
+        got = next(pieces)
+        eventually(lambda: door.files("entries/user/ann/conversation/c6/turns/user/*.md"))
+        got += b"".join(pieces)
+    assert got.rstrip().endswith(b"data: [DONE]")
+    eventually(lambda: door.files("entries/user/ann/conversation/c6/turns/assistant/*.md"))
+
+
+@pytest.mark.covers("S2.4", "S2.6", "S2.7")
+def test_everything_else_is_passed_through(door: Door) -> None:
+    """Other paths with status and body, once under /v1; a client's own token wins; an upstream's error stores nothing."""
+    assert door.get("/v1/models")["data"][0]["id"] == "scripted"
+    door.client.get("/v1/models", headers={"authorization": "Bearer own"})
+    assert door.model.requests[-1].headers["authorization"] == "Bearer own"
+    assert door.model.requests[-1].path == "/v1/models"
+    door.model.fail("http_418", only="chat", when="teapot")
+    assert (
+        door.client.post(
+            "/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "a teapot"}], "memory_id": "c7"}
+        ).status_code
+        == 418
+    )
+    assert not door.files("entries/user/ann/conversation/c7/turns/assistant/*.md")
+
+
+@pytest.mark.covers("S2.19", "S2.20", "S2.21", "S2.16", "S2.17", "S2.18")
+def test_files_are_the_truth(door: Door) -> None:
+    """A hand edit is what search returns, a broken file is passed over, a removed one is no longer found; what is forgotten moves."""
+    (fact,) = facts(door, "c2")
+    fact.write_text(fact.read_text().replace("Rio", "Kiwi"))
+    (fact.parent / "broken.md").write_text("---\nid: [\n---\nx")
+
+    def told(query: str) -> str:
+        return json.dumps(door.post("/v1/search", {"query": query}))
+
+    eventually(lambda: "Kiwi" in told("What is my parrot called?"))
+    id = re.search(r'^id: "?(\w+)', fact.read_text(), re.MULTILINE)[1]  # type: ignore[index]
+    door.delete(f"/v1/memories/{id}")
+    (moved,) = eventually(lambda: door.files(f"deleted/user/ann/conversation/c2/facts/{fact.name}"))
+    assert "Kiwi" in moved.read_text()
+    assert not fact.exists()
+    assert not list((door.home / "vault").rglob("*.tmp"))
+
+
+@pytest.mark.covers("S2.14")
+def test_a_hostile_conversation_id_stays_inside(door: Door) -> None:
+    """``../x`` is a folder like any other, and two ids that look alike are two."""
+    for name in ("../x", "a/b", "a_b"):
+        door.chat("Fact five is about folders", memory_id=name)
+    eventually(lambda: len(door.files("entries/user/ann/conversation/[ax][_~]*/turns/user/*.md")) == 3)
+    folders = {path.name for path in door.files("entries/user/ann/conversation/*")}
+    assert len([name for name in folders if name.startswith(("a_b", "x~"))]) == 3
+    assert not (door.home.parent / "x").exists()
+
+
+@pytest.mark.covers("S2.50", "S2.51")
+def test_a_proxy_needs_what_it_stands_before(tmp_path: Path) -> None:
+    """Without a base URL it does not start, and says how to give one; its defaults are those of the document."""
+    told = run(tmp_path / "home", arguments=("serve", "--preset", "proxy", "--port", "0"), status=1)
+    assert "--openai-base-url" in told
+    shown = json.loads(run(tmp_path / "home", arguments=("config", "--preset", "proxy", "--json")))
+    values = {name: row["value"] for name, row in shown.items()}
+    wanted = {"serve.top_k": 5, "caps.entries": 500, "read.mmr_lambda": 0.7, "read.recency_weight": 0.2, "rerank.threshold": 0.35}
+    wanted |= {"summary.enabled": True, "vault.git": True, "serve.port": 8100}
+    assert {name: values[name] for name in wanted} == wanted
+
+
+@pytest.mark.covers("S2.39", "S2.40", "S2.41", "S2.44", "S2.53", "S2.54")
+def test_a_fact_that_changed_is_replaced(door: Door) -> None:
+    """ "I love pizza", then "I hate pizza": one active fact, and a tombstone in ``deleted`` that names it."""
+    door.chat("Fact six: I love pizza", memory_id="c8")
+    eventually(lambda: facts(door, "c8"))
+    door.model.fail("http_500", only="chat", when="keep the summary", times=1)
+    door.chat("Fact seven: I hate pizza", memory_id="c8")
+    eventually(lambda: door.files("deleted/user/ann/conversation/c8/facts/*.md"))
+    (kept,) = facts(door, "c8")
+    (gone,) = door.files("deleted/user/ann/conversation/c8/facts/*.md")
+    assert "hate" in kept.read_text()
+    id = re.search(r'^id: "?(\w+)', kept.read_text(), re.MULTILINE)[1]  # type: ignore[index]
+    assert f'replaced_by: "{id}"' in gone.read_text()
+    asked = [request.prompt for request in door.model.requests if "New statements have come in" in request.prompt]
+    assert re.search(r"^1\. ", asked[-1].partition("Known statements:")[2], re.MULTILINE)
+    door.chat("Do I like pizza?", memory_id="c8")
+    assert "hate pizza" in door.sent()
+
+
+@pytest.mark.covers("S2.42", "S2.43")
+@pytest.mark.parametrize(("fault", "name"), [("http_400", "c10"), ("deletes_only", "c11")])
+def test_a_failing_model_loses_no_fact(door: Door, fault: str, name: str) -> None:
+    """Whether the model that reconciles fails, or answers with deletions only: the new fact is there."""
+    door.chat("Fact eight: the shed key hangs left", memory_id=name)
+    eventually(lambda: facts(door, name))
+    door.model.fail(fault, only="chat", when="New statements have come in", times=1)
+    door.chat("Fact nine: the shed key hangs right", memory_id=name)
+    eventually(lambda: any("right" in path.read_text() for path in facts(door, name)))
+
+
+@pytest.mark.covers("S2.2", "S2.9")
+def test_memory_fields_and_empty_streams(door: Door) -> None:
+    """No field of memory's reaches the upstream, and a stream without text leaves no answer."""
+    fields = {"memory_id": "c12", "memory_top_k": 3, "memory_recency_weight": 0.1, "memory_score_threshold": 0.2}
+    door.chat("Fact ten says little", **fields)
+    last = [request for request in door.model.requests if request.schema is None and request.text == "Fact ten says little"][-1]
+    assert not [name for name in last.body if name.startswith("memory")]
+    door.model.say(ScriptedReply(""))
+    body = {"model": "m", "messages": [{"role": "user", "content": "quiet"}], "stream": True, "memory_id": "c13"}
+    door.client.post("/v1/chat/completions", json=body)
+    assert not door.files("entries/user/ann/conversation/c13/turns/assistant/*.md")
+
+
+@pytest.mark.covers("S2.51")
+def test_memory_asks_the_model_of_the_request(door: Door) -> None:
+    """Extraction runs on the upstream, by the model that the client names."""
+    door.chat("Fact eleven names the model", memory_id="c14", model="own-model")
+    eventually(lambda: [r for r in door.model.requests if r.schema is not None and r.model == "own-model"])

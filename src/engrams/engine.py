@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.components import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.inspect import MemoryInspector, Place
-from engrams.ports import Closable, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
+from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
 from engrams.read import pipeline
 from engrams.read.cues import extract_turn_query
 from engrams.read.filters import Filter, to_names, to_where
@@ -61,8 +61,7 @@ class MemoryEngine:
         """Remember a statement. It is durable and searchable when this returns.
         With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is always a job.
         InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
-        parts = self._open()
-        turn = Turn(what) if isinstance(what, str) else what
+        parts, turn = self._open(), Turn(what) if isinstance(what, str) else what
         lease = parts.runner.make_lease() if settle and parts.digest.inline else None
         written = parts.ingest.write([turn], Scope.of(scope), kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN), lease=lease)
         (receipt,), job = written.receipts, written.job
@@ -104,11 +103,7 @@ class MemoryEngine:
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
-        gone = [record, *edits.find_dependents(record, self._store)]
-        batch = edits.build_forget(gone, self._clock(), reason)
-        self._store.commit(batch := derivedsources.with_sources(batch, record, "forget", self._store, self.settings.write.min_words))
-        edits.release_merged(gone, self._store, self._clock())
-        self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes])
+        self._put_away([record], record.scope.owner, reason)
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
@@ -117,12 +112,17 @@ class MemoryEngine:
         self._store.commit(derivedsources.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
 
-    def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False) -> PurgeReport:
+    def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False) -> PurgeReport:
         """Erase memories for good, with their words wherever they stand.
         What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the files' git
-        history. ``PurgeReport.proven``: a second look at every file found nothing. A purge cut short goes on in the next process."""
+        history. ``PurgeReport.proven``: a second look at every file found nothing. A purge cut short goes on in the next process.
+        ``later``: they are forgotten at once and purged by a job (not from git); the report is empty."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
-        return self._open().purge.purge(some, Scope.of(scope).owner, self.settings.write.min_words, git)
+        parts, owner, words = self._open(), Scope.of(scope).owner, self.settings.write.min_words
+        if later:
+            self._put_away([one for one in some if one.status is not Status.PURGED], owner, "", parts.purge.make_job(some, owner, words))
+            parts.runner.wake()
+        return PurgeReport({}, {}) if later else parts.purge.purge(some, owner, words, git)
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about somebody or something, to choose what to purge.
@@ -389,6 +389,10 @@ class MemoryEngine:
     def now(self) -> datetime:
         """The engine's time."""
         return self._clock()
+
+    def _put_away(self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec) -> None:
+        changed = derivedsources.forget_records(records, self._store, self._clock(), reason, self.settings.write.min_words, jobs)
+        self._components.drop_from_tiers(owner, changed)
 
     def _cap_limit(self, limit: int | None) -> int:
         return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)

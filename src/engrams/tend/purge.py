@@ -72,8 +72,20 @@ class MemoryPurge:
         deps.store.finish(lease.token, deps.clock())
         return self._look(plan.order, removed, (_to_place("also said", plan.also, _ALSO), _to_place("sources", plan.unsure, _UNSURE)))
 
+    def make_job(self, records: Sequence[Record], owner: Scope, min_words: int) -> JobSpec:
+        """Make the job that purges memories later.
+        One job of an owner takes all that wait for it."""
+        payload = {"owner": owner.key, "items": [one.id for one in records], "min_words": min_words}
+        return JobSpec(PURGE, f"{owner.key}|later", payload)
+
     def run(self, job: Job) -> None:
-        """Go on with a purge that was cut short."""
+        """Go on with a purge, or begin one that was put off."""
+        if "items" in job.payload:
+            owner = Scope.parse(job.payload["owner"])
+            records = self._deps.store.get(owner, job.payload["items"])
+            self.purge([one for one in records if one.status is not Status.PURGED], owner, job.payload["min_words"])
+            self._deps.store.finish(job.lease, self._deps.clock())
+            return
         self.execute(PurgeInstruction.from_payload(job.payload), job.lease)
         self._deps.store.finish(job.lease, self._deps.clock())
         self._empty_log(Scope.parse(job.payload["owner"]))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import RefusedError
-from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
+from engrams.ports import JobSpec, RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.types import CORRECTED, Kind, Record, Status
 from engrams.write import manualedits
@@ -104,6 +104,21 @@ def with_sources(batch: WriteBatch, by: Record, action: ChangeAction, store: Rec
                 fields = _put_away(source, action, by, batch.at) if whole else _mark_corrected(source, effect, action, by, batch.at)
                 changes.append(RecordChange(owner, source.id, fields, action))
     return replace(batch, changes=(*batch.changes, *changes))
+
+
+def forget_records(
+    records: Sequence[Record], store: Store, at: datetime, reason: str, min_words: int, jobs: tuple[JobSpec, ...] = ()
+) -> list[str]:
+    """Forget memories with those derived from them alone; return changed ids.
+    Those that quote nothing go in one write, before the others, each alone: they may quote one message. ``jobs`` come with the first."""
+    plain, changed = [one for one in records if not one.evidence], list[str]()
+    for some in filter(None, (plain, *([one] for one in records if one.evidence))):
+        gone = list({one.id: one for record in some for one in (record, *manualedits.find_dependents(record, store))}.values())
+        batch = replace(manualedits.build_forget(gone, at, reason), jobs=() if changed else jobs)
+        store.commit(batch := with_sources(batch, some[0], "forget", store, min_words))
+        manualedits.release_merged(gone, store, at)
+        changed += [change.id for change in batch.changes]
+    return changed
 
 
 def _put_away(source: Record, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:

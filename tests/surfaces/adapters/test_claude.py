@@ -67,7 +67,8 @@ async def test_large_entries_are_kept_whole(engine: MemoryEngine) -> None:
 
 
 async def test_a_deleted_session_is_gone(home: Path) -> None:
-    """Deleting a subagent's transcript leaves the others; deleting the session leaves nothing of it in the home."""
+    """Deleting a subagent's transcript leaves the others; deleting the session leaves nothing of it in the home
+    once its job has run."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         store = ClaudeSessionStore(engine, ANN)
         await store.append(MAIN, SAID)
@@ -78,7 +79,10 @@ async def test_a_deleted_session_is_gone(home: Path) -> None:
         await store.append(SIDE, [entry("1", "user", "Look for zebras")])
         await store.delete(MAIN)
         assert await store.load(SIDE) is None and await store.load(MAIN) is None
-        assert await store.load({**MAIN, "session_id": "kept"}) is not None
+        assert await store.load({**MAIN, "session_id": "kept"}) is not None and "release" not in str(
+            engine.search("deploy", scope=ANN).hits
+        )
+        engine.drain()
     left = read_home(home)
     assert b"zebra" not in left.lower() and b"make release" not in left and b"kettle" in left
 

@@ -58,7 +58,7 @@ async def test_what_was_said_is_memory_and_what_tools_did_is_not(engine: MemoryE
 
 
 async def test_what_is_removed_is_gone(home: Path) -> None:
-    """A popped item and a cleared session leave nothing behind: no memory, no learned fact, no byte in the home."""
+    """Popped items and cleared sessions are gone from every read at once; when their job has run, no fact and no byte is left."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         session = OpenAIAgentsSession("s1", engine, ANN)
         await session.add_items([*SAID, {"role": "user", "content": "My password hint is Zanzibar"}])
@@ -67,6 +67,8 @@ async def test_what_is_removed_is_gone(home: Path) -> None:
         assert await session.get_items() == SAID
         await session.clear_session()
         assert await session.get_items() == [] and await session.pop_item() is None
+        assert engine.list(scope=ANN).records == () and not engine.search("Oslo", scope=ANN, history=True).hits
+        engine.drain()
         assert engine.list(scope=ANN, statuses=("active", "archived", "superseded", "forgotten", "candidate")).records == ()
     left = read_home(home)
     assert b"Zanzibar" not in left and b"Oslo" not in left

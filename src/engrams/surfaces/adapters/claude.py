@@ -65,7 +65,7 @@ class ClaudeSessionStore:
         return ItemJournal(self._engine, self._scope, _ADAPTER, place, key["session_id"])
 
     def _list_records(self, place: Mapping[str, str]) -> list[Record]:
-        return list(list_items(self._engine, self._scope, {"adapter": _ADAPTER, **place}))
+        return list(list_items(self._engine, self._scope, {"adapter": _ADAPTER, **place}, session=place.get("session", "")))
 
     def _read_transcripts(self, project: str) -> dict[str, list[Record]]:
         found: dict[str, list[Record]] = {}
@@ -83,7 +83,7 @@ class ClaudeSessionStore:
         place = {"project": key["project_key"], "session": key["session_id"]}
         records = self._list_records({**place, "subpath": key["subpath"]} if key.get("subpath") else place)
         if records:
-            self._engine.purge([record.id for record in records], scope=self._scope)
+            self._engine.purge([record.id for record in records], scope=self._scope, later=True)
 
 
 def _get_mtime(records: Sequence[Record]) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from engrams.errors import RefusedError
 from engrams.ports import Condition, Where
 from engrams.types import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 
@@ -23,7 +24,7 @@ KEPT = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
 
 Order: TypeAlias = Literal["newest", "oldest"]
 
-_PAGE = 500
+_PAGE, _LONGEST = 500, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,13 @@ class ItemJournal:
 
     def append(self, items: Sequence[JournalItem]) -> None:
         """Store items in one durable write."""
-        if items:
-            self._engine.write_turns([self._to_turn(item) for item in items], self.scope, Kind.TURN)
+        if not items:
+            return
+        if any(item.key for item in items):
+            self._finish_erasing()
+        receipts = self._engine.write_turns([self._to_turn(item) for item in items], self.scope, Kind.TURN)
+        if self._engine.settings.enabled and any(receipt.outcome == "refused" for receipt in receipts):
+            raise RefusedError("An item was not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
 
     def read(self, limit: int | None = None) -> list[Json]:
         """Return the latest ``limit`` items (None: all), oldest first."""
@@ -74,46 +80,64 @@ class ItemJournal:
         with self._lock:
             id, data = next(self._iter_items("newest"), ("", None))
             if id:
-                self._engine.purge(id, scope=self.scope)
+                self._engine.purge(id, scope=self.scope, later=True)
             return data
 
     def clear(self) -> None:
         """Erase every item, with what was learned from them alone."""
         with self._lock:
-            if ids := [record.id for record in list_items(self._engine, self.scope, self._mark)]:
-                self._engine.purge(ids, scope=self.scope)
+            if ids := [record.id for record in self._list_records("oldest")]:
+                self._engine.purge(ids, scope=self.scope, later=True)
 
     def _to_turn(self, item: JournalItem) -> Turn:
         meta = {ITEM: {**self._mark, "data": item.data}}
         marked = meta if item.said else {**meta, UNSEARCHED: True}
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
-        return Turn(item.text, role=item.role, session=self._session, external_id=key, meta=marked)
+        return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
+
+    def _finish_erasing(self) -> None:
+        """Purge what is forgotten already: keys of it are free again."""
+        if ids := [record.id for record in self._list_records("oldest", (Status.FORGOTTEN,))]:
+            self._engine.purge(ids, scope=self.scope)
+
+    def _list_records(self, order: Order, statuses: Sequence[Status] = KEPT) -> Iterator[Record]:
+        return list_items(self._engine, self.scope, self._mark, order, session=self._session, statuses=statuses)
 
     def _iter_items(self, order: Order) -> Iterator[tuple[str, Json]]:
         """Yield ids and items.
         Data that was edited away by hand is no item."""
-        for record in list_items(self._engine, self.scope, self._mark, order):
+        for record in self._list_records(order):
             if "data" in record.meta[ITEM]:
                 yield record.id, record.meta[ITEM]["data"]
 
 
-def list_items(engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], order: Order = "oldest") -> Iterator[Record]:
+def list_items(
+    engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], order: Order = "oldest", *, session: str = "", **fields: Any
+) -> Iterator[Record]:
     """Yield an adapter's records of exactly this scope, page by page.
 
-    ``mark``: the adapter, and fields of its items that must be equal."""
-    fields = tuple(Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items())
-    return list_matching(engine, scope, Where("and", (Condition("scope", "eq", scope.key), *fields)), order)
+    ``mark``: the adapter, and fields of its items that must be equal. ``session``: the one they all are in, which makes it quick."""
+    equal = tuple(Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items())
+    where = Where("and", (Condition("scope", "eq", scope.key), *equal))
+    return list_matching(engine, scope, where, order, **({"session": label_session(session)} if session else {}), **fields)
 
 
-def list_matching(engine: MemoryEngine, scope: Scope, where: Where, order: Order) -> Iterator[Record]:
+def list_matching(engine: MemoryEngine, scope: Scope, where: Where, order: Order, **fields: Any) -> Iterator[Record]:
     """Yield the matching records in reach of a scope, page by page."""
     after, most = "", min(_PAGE, engine.settings.limits.results)
+    asked = {"statuses": KEPT, **fields}
     while True:
-        page = engine.list(scope=scope, statuses=KEPT, where=where, order=order, after=after, limit=most)
+        page = engine.list(scope=scope, where=where, order=order, after=after, limit=most, **asked)
         yield from page.records
         if not page.next:
             return
         after = page.next
+
+
+def label_session(name: str) -> str:
+    """Make a session's name of memory of any name."""
+    plain = name.isprintable() and name.strip() == name and len(name) <= _LONGEST
+    return name if plain else hash_key(name)
 
 
 def hash_key(*parts: str) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Condition, Where
-from engrams.surfaces.adapters.journal import ITEM, hash_key, list_matching
-from engrams.types import UNSEARCHED, Json, Kind, Record, Scope, ScopeInput, Status, Turn
+from engrams.surfaces.adapters.journal import ITEM, KEPT, hash_key, list_matching
+from engrams.types import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -25,6 +25,7 @@ ScopeOf: TypeAlias = "ScopeInput | Callable[[Namespace], ScopeInput]"
 _OPERATORS: Mapping[str, Any] = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 _FILTER_KEY = re.compile(r"[\w.-]+")
 _LONGEST = 150
+_ANY = tuple(status for status in Status if status is not Status.PURGED)
 _REFRESH_SHARE = 0.05
 """Share of its time to live by which an item's end must move to be written again."""
 
@@ -54,7 +55,7 @@ class NamespacedItems:
     def get(self, namespace: Namespace, key: str) -> Record | None:
         """Return an item's record.
         None: there is none, or its time is over."""
-        found = self._find_record(namespace, key)
+        found = next(iter(self._find_kept(namespace, key)), None)
         return found if found is not None and (found.valid_to is None or found.valid_to > self._engine.now()) else None
 
     def write(self, writes: Sequence[ItemWrite]) -> None:
@@ -64,26 +65,18 @@ class NamespacedItems:
         gone: dict[Scope, list[str]] = {}
         fresh: dict[tuple[Scope, Kind], list[tuple[ItemWrite, Turn]]] = {}
         for write in {(each.namespace, each.key): each for each in writes}.values():
-            known = self._find_record(write.namespace, write.key, every=True)
-            if write.value is not None and known is not None and known.status is Status.ACTIVE:
-                self._edit(known, write)
-                continue
-            if known is not None:
-                gone.setdefault(known.scope.owner, []).append(known.id)
-            if write.value is not None:
-                created = known.meta[ITEM]["created"] if known is not None else self._engine.now().isoformat()
-                key, meta = self._hash_key(write.namespace, write.key), self._build_meta(write, created)
-                turn = Turn(_get_label(write), role="user" if write.text else "tool", external_id=key, meta=meta)
+            known = self._find_kept(write.namespace, write.key)
+            if write.value is not None and known and known[0].status is Status.ACTIVE:
+                self._edit(known.pop(0), write)
+            elif write.value is not None:
+                turn = self._make_turn(write, known[0].meta[ITEM]["created"] if known else self._engine.now().isoformat())
                 fresh.setdefault((self._locate(write.namespace), _get_kind(write)), []).append((write, turn))
-        for owner, ids in gone.items():
-            self._engine.purge(ids, scope=owner)
+            for record in known:
+                gone.setdefault(record.scope.owner, []).append(record.id)
         for (scope, kind), some in fresh.items():
-            receipts = self._engine.write_turns([turn for _, turn in some], scope, kind)
-            if refused := [write.key for (write, _), receipt in zip(some, receipts, strict=True) if receipt.outcome == "refused"]:
-                raise RefusedError(f"Not stored: {refused[0]!r} holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
-            for (write, _), receipt in zip(some, receipts, strict=True):
-                if write.ttl is not None and receipt.id:
-                    self._engine.edit(receipt.id, scope=scope, fields={"valid_to": self._get_end(write.ttl)}, reason="time to live")
+            self._write_fresh(scope, kind, some)
+        for owner, ids in gone.items():
+            self._engine.purge(ids, scope=owner, later=True)
 
     def find(self, prefix: Namespace, where: Sequence[Condition | Where] = ()) -> Iterator[Record]:
         """Yield the items below a namespace, newest first."""
@@ -124,7 +117,7 @@ class NamespacedItems:
         for owner in every:
             where = Where("and", (Condition(f"meta.{ITEM}.adapter", "eq", self._adapter), *self._bound_scope(), over))
             if ids := [record.id for record in list_matching(self._engine, owner, where, "oldest")]:
-                self._engine.purge(ids, scope=owner)
+                self._engine.purge(ids, scope=owner, later=True)
                 number += len(ids)
         return number
 
@@ -144,15 +137,43 @@ class NamespacedItems:
         vectors = {"vectors": _encode_vectors(write.vectors)} if write.vectors else {}
         return {ITEM: {**item, **vectors}} if write.text else {ITEM: {**item, **vectors}, UNSEARCHED: True}
 
-    def _find_record(self, namespace: Namespace, key: str, *, every: bool = False) -> Record | None:
-        """Find an item; ``every``: also one that was forgotten elsewhere."""
-        scope = self._locate(namespace)
-        statuses = [status for status in Status if status is not Status.PURGED and (every or status is not Status.FORGOTTEN)]
-        page = self._engine.list(scope=scope, external_id=self._hash_key(namespace, key), statuses=statuses)
-        return next((record for record in page.records if record.scope == scope), None)
+    def _write_fresh(self, scope: Scope, kind: Kind, some: Sequence[tuple[ItemWrite, Turn]]) -> None:
+        receipts = self._engine.write_turns([turn for _, turn in some], scope, kind)
+        for (write, _), receipt in zip(some, receipts, strict=True):
+            if receipt.outcome == "refused" and self._engine.settings.enabled:
+                raise RefusedError(f"Not stored: {write.key!r:.80} holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
+            if receipt.outcome == "duplicate":  # another process put it meanwhile
+                self._edit(self._engine.get(receipt.id, scope=scope), write)
+            elif write.ttl is not None and receipt.id:
+                self._engine.edit(receipt.id, scope=scope, fields={"valid_to": self._get_end(write.ttl)}, reason="time to live")
 
-    def _hash_key(self, namespace: Namespace, key: str) -> str:
-        return hash_key(self._adapter, ".".join(namespace), key)
+    def _make_turn(self, write: ItemWrite, created: str) -> Turn:
+        """Make a turn under a free one of a key's two ids.
+
+        A record that was forgotten, or that another statement ended, holds the other until it is purged."""
+        taken = self._find_records(write.namespace, write.key, _ANY)
+        free = [id for id in self._make_ids(write.namespace, write.key) if id not in {record.external_id for record in taken}]
+        if not free:
+            over = [record for record in taken if record.status is Status.FORGOTTEN] or taken[1:]
+            self._engine.purge([record.id for record in over], scope=over[0].scope.owner)
+            free = [over[0].external_id]
+        role: Role = "user" if write.text else "tool"
+        return Turn(_get_label(write), role=role, external_id=free[0], meta=self._build_meta(write, created))
+
+    def _find_kept(self, namespace: Namespace, key: str) -> list[Record]:
+        """Find an item's records, newest first; the first one counts."""
+        return self._find_records(namespace, key, KEPT)
+
+    def _find_records(self, namespace: Namespace, key: str, statuses: Sequence[Status]) -> list[Record]:
+        scope, found = self._locate(namespace), list[Record]()
+        for id in self._make_ids(namespace, key):
+            page = self._engine.list(scope=scope, external_id=id, statuses=statuses)
+            found += [record for record in page.records if record.scope == scope]
+        return sorted(found, key=lambda record: record.id, reverse=True)
+
+    def _make_ids(self, namespace: Namespace, key: str) -> tuple[str, str]:
+        name = hash_key(self._adapter, ".".join(namespace), key)
+        return name, f"{name}-2"
 
     def _locate(self, namespace: Namespace) -> Scope:
         """Return the scope of a namespace's items."""

@@ -114,9 +114,8 @@ class MemoryEngine:
 
     def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False) -> PurgeReport:
         """Erase memories for good, with their words wherever they stand.
-        What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the files' git
-        history. ``PurgeReport.proven``: a second look at every file found nothing. A purge cut short goes on in the next process.
-        ``later``: they are forgotten at once and purged by a job (not from git); the report is empty."""
+        What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the files' history.
+        ``proven``: a second look at every file found nothing. ``later``: forgotten at once, purged by a job, without a report or git."""
         some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
         parts, owner, words = self._open(), Scope.of(scope).owner, self.settings.write.min_words
         if later:
@@ -250,8 +249,7 @@ class MemoryEngine:
         return self.inspect.scopes(owner)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
-        """Count memories by status, kind, layer and tier.
-        Also vectors by model, and calls and tokens spent today."""
+        """Count memories by their fields, vectors by model, and today's model use."""
         return self.inspect.stats(scope)
 
     def status(self) -> dict[str, Any]:
@@ -262,8 +260,7 @@ class MemoryEngine:
 
     def retry(self, ids: Sequence[str] = ()) -> int:
         """Queue dead jobs again, all of them without ids; returns how many."""
-        parts = self._open()
-        number = self._store.retry(ids, self._clock())
+        parts, number = self._open(), self._store.retry(ids, self._clock())
         parts.runner.wake()
         return number
 

@@ -1,4 +1,4 @@
-"""Write the generated reference pages (cli.md, settings.md, python.md), the man page and the shells' completions.
+"""Write the generated reference pages (cli.md, settings.md, python.md), the man page, completions and types for TypeScript.
 
 `python scripts/reference.py` writes them; with `--check` it only says, by its exit code, whether they are up to date.
 """
@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from pythonpage import python_page
 from shellfiles import completion, man_page
+from tstypes import client_types
 
 from engrams.settings import SettingInfo, describe, presets
 from engrams.surfaces.cli.main import COMMANDS, LazyCommands
@@ -103,6 +104,7 @@ def main(arguments: list[str]) -> int:
         FOLDER / "cli.md": cli(),
         FOLDER / "settings.md": settings(),
         FOLDER / "python.md": python_page(),
+        ROOT / "clients" / "js" / "src" / "api.d.ts": client_types(),
         SHARE / "man" / "man1" / "engrams.1": man_page(),
         SHARE / "bash-completion" / "completions" / "engrams": completion("bash"),
         SHARE / "zsh" / "site-functions" / "_engrams": completion("zsh"),

@@ -1,0 +1,127 @@
+"""The filter for Open WebUI, loaded and called as Open WebUI does it, against a real server."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.surfaces.http.running import running
+
+from engrams import MemoryEngine, __version__, build
+from engrams.apikeys import ApiKeyStore
+from engrams.settings import load
+from engrams.surfaces.http.app import create_app
+from engrams.types import Scope
+
+FILE = Path(__file__).resolve().parents[3] / "integrations" / "openwebui" / "engrams.py"
+ANN = {"id": "ann-1", "name": "Ann", "role": "user"}
+CHAT = {"chat_id": "c1", "message_id": "m1", "session_id": "s"}
+
+
+class OpenWebUI:
+    """How Open WebUI loads a function's text, fills its valves, and calls it with the arguments that it declares."""
+
+    def __init__(self, **valves: Any) -> None:
+        module = types.ModuleType("function_engrams")
+        exec(FILE.read_text("utf-8"), module.__dict__)
+        self.filter, self.saved, self.shown = module.Filter(), valves, list[str]()
+
+    async def call(self, name: str, body: dict[str, Any], user: dict[str, Any] = ANN, metadata: dict[str, Any] = CHAT, **own: Any) -> Any:
+        self.filter.valves = self.filter.Valves(**self.saved)
+        handler = getattr(self.filter, name)
+        given = {"__user__": {**user, "valves": self.filter.UserValves(**own)}, "__metadata__": metadata, "__event_emitter__": self.emit}
+        asked = inspect.signature(handler).parameters
+        return await handler(body=body, **{key: value for key, value in given.items() if key in asked})
+
+    async def emit(self, event: dict[str, Any]) -> None:
+        assert event["type"] == "status"
+        self.shown.append(event["data"]["description"])
+
+
+def chat(*said: str, **more: Any) -> dict[str, Any]:
+    """A request in which user and assistant spoke in turn."""
+    roles = ("user", "assistant")
+    return {"model": "m", "messages": [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)], **more}
+
+
+@pytest.fixture
+async def served(home: Path) -> AsyncIterator[tuple[MemoryEngine, str]]:
+    settings = load({"home": str(home)}).settings
+    with build.open(settings) as engine, running(create_app(engine, settings)) as url:
+        yield engine, url
+
+
+async def test_a_chat_is_remembered_in_the_next(served: tuple[MemoryEngine, str]) -> None:
+    """Message and answer are stored once with their chat; the next chat gets what its message needs; another user's does not."""
+    engine, url = served
+    webui = OpenWebUI(url=url)
+    body = await webui.call("inlet", chat("I am allergic to nuts."))
+    assert body["messages"][-1]["content"] == "I am allergic to nuts."
+    for _ in range(2):
+        await webui.call("outlet", chat("I am allergic to nuts.", "Noted."))
+    turns = engine.list(scope=Scope(("user", "ann-1")), kinds=("turn",), order="oldest", statuses=("active", "archived")).records
+    assert [(turn.role, turn.text, turn.session) for turn in turns] == [
+        ("user", "I am allergic to nuts.", "c1"),
+        ("assistant", "Noted.", "c1"),
+    ]
+    later = {**CHAT, "chat_id": "c2"}
+    body = await webui.call("inlet", chat("What am I allergic to?"), metadata=later)
+    assert "I am allergic to nuts." in body["messages"][-1]["content"] and body["messages"][-1]["content"].endswith(
+        "What am I allergic to?"
+    )
+    assert re.fullmatch(r"Recalled \d+ memories", webui.shown[-1])
+    other = await webui.call("inlet", chat("What am I allergic to?"), user={"id": "bob-2"}, metadata={**CHAT, "chat_id": "c3"})
+    assert other["messages"][-1]["content"] == "What am I allergic to?"
+
+
+async def test_pictures_stay(served: tuple[MemoryEngine, str]) -> None:
+    """A message with a picture keeps it, with memory before it."""
+    engine, url = served
+    engine.add("I am allergic to nuts.", scope=("user", "ann-1"))
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    said = [{"type": "text", "text": "Am I allergic to what is in this bowl of nuts?"}, picture]
+    body = await OpenWebUI(url=url).call("inlet", {"messages": [{"role": "user", "content": said}]})
+    first, *rest = body["messages"][0]["content"]
+    assert "allergic to nuts" in first["text"] and rest == said
+
+
+async def test_what_is_left_alone(served: tuple[MemoryEngine, str]) -> None:
+    """Tasks such as titles, temporary chats, users without memory and `store` off leave nothing behind."""
+    engine, url = served
+    webui = OpenWebUI(url=url)
+    body = chat("I am allergic to nuts.")
+    assert await webui.call("inlet", body, metadata={**CHAT, "task": "title_generation"}) is body
+    await webui.call("inlet", chat("I am allergic to nuts."), metadata={**CHAT, "chat_id": "local:x"})
+    await webui.call("inlet", chat("I am allergic to nuts."), enabled=False)
+    await webui.call("inlet", chat())
+    await OpenWebUI(url=url, store=False).call("inlet", chat("I am allergic to nuts."))
+    assert engine.scopes() == ()
+
+
+async def test_a_server_that_is_away_or_refuses(served: tuple[MemoryEngine, str], home: Path) -> None:
+    """The chat goes on, and a line under the message says why there is no memory; with a key it opens the key's memory."""
+    _, url = served
+    webui = OpenWebUI(url="http://127.0.0.1:9")
+    body = await webui.call("inlet", chat("What am I allergic to?"))
+    assert body["messages"][-1]["content"] == "What am I allergic to?" and "not available" in webui.shown[0]
+    webui = OpenWebUI(url=url, key="engrams_wrong")
+    await webui.call("inlet", chat("What am I allergic to?"))
+    assert "key" in webui.shown[0]
+    from engrams import clock
+
+    _, secret = ApiKeyStore.open(home).add("webui", Scope(("team", "x")), ("read", "write"), clock.now(), 1)
+    webui = OpenWebUI(url=url, key=secret)
+    await webui.call("inlet", chat("I am allergic to nuts."))
+    assert webui.shown == []
+
+
+def test_the_head_of_the_file() -> None:
+    """Open WebUI reads name and version from the head, which begins the file; nothing has to be installed."""
+    text = FILE.read_text("utf-8")
+    assert text.startswith('"""\ntitle: engrams\n') and f"\nversion: {__version__}\n" in text and "requirements:" not in text
+    assert not re.search(r"^(?:from|import) engrams", text, re.MULTILINE)

@@ -83,7 +83,7 @@ def test_any_text_is_kept_and_harmless(home: Path, text: str) -> None:
         assert "\0" not in record.text
         memory.search(text, scope=ALICE)
         assert "</memory> <system>" not in memory.context(text, scope=ALICE, tokens=500).text
-        file = home / "out.jsonl"
+        file = home.parent / "out.jsonl"
         assert memory.dump(file, scope=ALICE) >= 1
         memory.load(file, scope=BOB)
         assert record.text in [other.text for other in memory.list(scope=BOB, limit=1000).records]

@@ -43,7 +43,8 @@ class OwnerConnection:
 
     What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named."""
 
-    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]], owner: str | None) -> None:
+    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]], owner: str | None, *, reads: bool) -> None:
+        self._reads = reads
         self._raw, self._owner, self._turned, self._count, self._streams = raw, owner, owner, 0, 0
 
     def enter(self, owner: str) -> None:
@@ -52,7 +53,7 @@ class OwnerConnection:
 
     def execute(self, text: str, values: Any = (), /) -> psycopg.RawCursor[tuple[Any, ...]] | psycopg.RawServerCursor[tuple[Any, ...]]:
         """Run a shared statement."""
-        statement = translate(text)
+        statement = translate(text, self._reads)
         self._turn(None if statement.crossing else self._owner)
         if statement.streamed:
             self._streams += 1
@@ -137,7 +138,7 @@ class PostgresDatabase:
                 pool.putconn(raw)
                 raw = pool.getconn()
                 raw.execute(begin)
-            yield OwnerConnection(raw, key)
+            yield OwnerConnection(raw, key, reads=bool(mode))
             raw.execute("COMMIT")
         finally:
             if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:

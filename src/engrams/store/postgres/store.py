@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from engrams.ports import Clock, Job, JobClaim
@@ -13,6 +14,9 @@ from engrams.store.sql import jobs
 from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
 from engrams.store.sql.store import SqlStore
 from engrams.types import Json
+
+_CLAIMS, _CLAIM_SECONDS = 100, 0.005
+"""Looks for a job while others are at it, and the time between them."""
 
 
 class PostgresStore(SqlStore):
@@ -32,7 +36,13 @@ class PostgresStore(SqlStore):
         return cls(database, PostgresDialect(), settings, clock)
 
     def claim(self, claim: JobClaim) -> Job | None:
-        return self._database.write_as(None, jobs.claim, claim)
+        for _ in range(_CLAIMS):
+            job = self._database.write_as(None, jobs.claim, claim)
+            if job is not None or not self._database.read_as(None, jobs.is_claimable, claim):
+                return job
+            # Another one is taking a job, or adding to it: until that is done, nobody knows whether it is left.
+            time.sleep(_CLAIM_SECONDS)
+        return None
 
     def check(self, repair: bool) -> Mapping[str, Json]:  # noqa: ARG002
         """Check the counts of records.

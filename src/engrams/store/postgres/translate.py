@@ -28,12 +28,15 @@ class Statement:
 
 
 @lru_cache(_KEPT)
-def translate(text: str) -> Statement:
-    """NewRecord a shared statement into the words of Postgres."""
+def translate(text: str, reads: bool = False) -> Statement:
+    """Put a shared statement into the words of Postgres.
+    ``reads``: it may lock nothing."""
     shared = load_queries()
     streamed = any(text == shared[name] for name in _STREAMED)
     for name, own in load_queries("engrams.store.postgres").items():
         text = text.replace(shared[name], own)
+    if reads:
+        text = text.removesuffix(" FOR UPDATE SKIP LOCKED")
     text = _LISTED.sub(_list_values, _HINT.sub("", text))
     count = 0
 

@@ -13,6 +13,7 @@ from engrams.components import EngineDeps
 from engrams.engine import MemoryEngine
 from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat.factory import choose_chat, inject
+from engrams.models.chat.upkeepschedule import UpkeepSchedule
 from engrams.models.embed.factory import choose_embedder, make_plain
 from engrams.models.embed.null import NullEmbedder
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
@@ -78,9 +79,9 @@ def open(
         settings = load(given).settings if settings is None else _changed(settings, given)
     settings = in_test_mode(settings)
     kept = store(settings, clock)
-    model = choose_chat(settings.chat, clock, ledger=kept) if chat is None else inject(chat, settings.chat, clock, ledger=kept)
-    embedder = _embedder(settings, embedder)
-    judge = settings.rerank
+    upkeep = UpkeepSchedule(settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use")
+    model = choose_chat(settings.chat, clock, kept, upkeep) if chat is None else inject(chat, settings.chat, clock, kept, upkeep)
+    embedder, judge = _embedder(settings, embedder), settings.rerank
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
         EngineDeps(
@@ -90,6 +91,7 @@ def open(
             chat=model,
             counter=choose_counter(settings.read.tokenizer, clock),
             clock=clock,
+            upkeep=upkeep,
             reranker=choose_reranker(RerankerChoice(judge.provider, judge.model, judge.url, judge.api_key), clock, model),
             handlers=files.handlers if files else {},
             skills=_skills(settings, embedder, clock),
@@ -133,7 +135,7 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
 
 def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Vault | None:
     """The vault of a store, where one is on."""
-    if not settings.vault.enabled or not settings.enabled or settings.incognito or settings.store.url == ":memory:":
+    if not settings.vault.enabled or not settings.enabled or settings.is_volatile:
         return None
     from engrams.session.ingest import TurnIngest
     from engrams.vault import Vault, VaultEditCallbacks, VaultStore
@@ -249,7 +251,6 @@ def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignor
 
 def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = "", report: Report = _ignore) -> int:
     """Encrypt the home anew; number of files written.
-
     ``fresh``: where the new key comes from."""
     from engrams.encryption.rekey import rekey_home
 
@@ -275,9 +276,8 @@ def _own_home(settings: Settings) -> Path:
 
 def unlock(settings: Settings) -> None:
     """Take the home's key, where it has one.
-
     EncryptionError: it is missing or wrong."""
-    if not settings.incognito and settings.store.url != ":memory:":
+    if not settings.is_volatile:
         encryption.unlock_home(settings.home, settings.encryption, find_database(settings))
 
 
@@ -327,7 +327,7 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
 
 def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeCleaner] | None:
     """Files beside the store, for a purge; None without any."""
-    if settings.incognito or settings.store.url == ":memory:":
+    if settings.is_volatile:
         return None
 
     def purge_in_copy(path: Path, order: PurgeInstruction) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engrams.inspect import MemoryInspector
 from engrams.ports import (
+    BEGIN,
     CHANGES,
     CONDENSE,
     EMBED,
@@ -35,6 +36,7 @@ from engrams.ports import (
     SkillRecords,
     Store,
     TokenCounter,
+    UpkeepGate,
     is_skill,
 )
 from engrams.read import context, pipeline
@@ -42,6 +44,7 @@ from engrams.read.request import ReadDeps, ReadRequest
 from engrams.session.contextdelivery import ContextDelivery
 from engrams.settings import Settings
 from engrams.tend.jobworker import Handler, WorkerPool
+from engrams.tend.plannedstart import begin_planned
 from engrams.tend.usagelearning import UsageTracker
 from engrams.tend.vectorbackfill import VectorBackfill
 from engrams.types import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
@@ -80,6 +83,7 @@ class EngineDeps:
     chat: Chat | None
     counter: TokenCounter
     clock: Clock
+    upkeep: UpkeepGate
     reranker: Reranker | None = None
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     skills: SkillRecords | None = None
@@ -96,7 +100,7 @@ class Components:
         settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder
         self.deps = deps
         models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
-        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills)
+        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills, deps.upkeep)
         tiers = settings.tiers.enabled
         self.read_deps = ReadDeps(
             store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
@@ -105,7 +109,7 @@ class Components:
         )  # fmt: skip
         self._backfill = VectorBackfill(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
-        self.runner = WorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers())
+        self.runner = WorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep)
         self.usage = UsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
         self.delivery = ContextDelivery(settings.delivery, embedder, deps.counter, clock)
 
@@ -351,9 +355,6 @@ class Components:
     def _make_handlers(self) -> dict[str, Handler]:
         """Map job kinds to handlers, loaded by their first job."""
 
-        def run_tiers(job: Job) -> None:
-            self.tiers.run(job)
-
         def run_garden(job: Job) -> None:
             self.garden.run_job(job)
 
@@ -361,13 +362,14 @@ class Components:
             EMBED: self._backfill.run,
             PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
             EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
+            BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
             CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
             FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
             TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
             ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
             REVIEW: lambda job: self.review.run(job),  # noqa: PLW0108 - created by its first job
             **dict.fromkeys((GARDEN, WAKE), run_garden),
-            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), run_tiers),
+            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
         }
 
     def _make_timers(self) -> dict[Callable[[], object], float]:

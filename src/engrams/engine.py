@@ -74,7 +74,7 @@ class MemoryEngine:
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
         """Journal turns in one durable write, without waiting for extraction."""
-        some = [turns] if isinstance(turns, Turn) else list(turns)
+        some = (turns,) if isinstance(turns, Turn) else tuple(turns)
         return self.write_turns(some, Scope.of(scope), Kind.TURN) if some else ()
 
     def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
@@ -254,8 +254,8 @@ class MemoryEngine:
 
     def status(self) -> dict[str, Any]:
         """Count jobs by kind and state, and list dead ones.
-        ``lag_seconds``: how late the oldest due job is. ``active``: what running and failing jobs do. ``pace``: seconds of the model's
-        answers, ``queue_seconds``: of the work that waits for it. Also calls and tokens spent today."""
+        ``lag_seconds``: of the oldest due job. ``active``: what running and failing jobs do. ``pace``: seconds of the model's answers,
+        ``queue_seconds``: of the work that waits for it. ``upkeep``: what waits for its hours or budget. Also today's model use."""
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:

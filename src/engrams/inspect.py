@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecords, Store, is_skill
+from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecords, Store, UpkeepGate, is_skill
 from engrams.read.correctionmask import mask_corrected
 from engrams.read.filters import to_query_fields
 from engrams.read.request import to_as_of, visible_scopes
@@ -28,8 +28,12 @@ class MemoryInspector:
     """Read-only view, reached as ``engine.inspect``.
     Every call that touches memory names its owner; nothing here changes anything."""
 
-    def __init__(self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecords | None) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecords | None,
+        upkeep: UpkeepGate,
+    ) -> None:  # fmt: skip
         self._store, self._clock, self._settings, self._models, self._skills = store, clock, settings, models, skills
+        self._upkeep = upkeep
 
     def get(self, id: str, *, scope: Place) -> Record:
         """One memory by its id or a unique prefix.
@@ -99,7 +103,7 @@ class MemoryInspector:
 
     def describe_job(self, job: Job) -> dict[str, Any]:
         """Describe what a job does now, with its age and last error."""
-        return describe_job(job, self._clock())
+        return describe_job(job, self._clock(), self._upkeep)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Count memories, vectors, calls and tokens spent today."""
@@ -108,4 +112,4 @@ class MemoryInspector:
 
     def status(self) -> dict[str, Any]:
         """Report jobs, dead ones with errors, and model use."""
-        return build_status(self._store, self._settings, self._models, self._clock())
+        return build_status(self._store, self._settings, self._models, self._clock(), self._upkeep)

@@ -18,7 +18,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.testing import ScriptedModel, ScriptedRequest
+from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
 from engrams.types import Kind
 
 ANN = ("user", "ann")
@@ -100,6 +100,37 @@ def test_a_fresh_process_goes_on_with_due_work(home: Path) -> None:
         memory.observe(Turn("I sail on Sundays"), scope=ANN)
         with served(home / "served", *as_options(given)):
             eventually_learned(memory, ["Ann sails."])
+
+
+def test_a_server_tells_its_backlog(home: Path) -> None:
+    """On standard error: what was left at the start, what is done now, and that it is done."""
+    with ScriptedModel() as model, engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory:
+        model.when("Below are numbered messages", {"statements": [SAIL]}).fail("hang", seconds=3)
+        memory.observe(Turn("I sail on Sundays"), scope=ANN)
+        with served(home, *as_options(given), "--set", "serve.backlog_seconds=0.2") as process:
+            eventually_learned(memory, ["Ann sails."])
+            time.sleep(1)
+            process.terminate()
+            assert process.stderr is not None
+            lines = [line for line in process.stderr.read().splitlines() if line.startswith("background work")]
+        assert "extract 1, oldest" in lines[0]
+        assert any("now extracting 1 turns, attempt 1" in line for line in lines)
+        assert lines[-1] == "background work: done"
+
+
+def test_sleep_of_the_machine_is_noticed(home: Path) -> None:
+    """After hours of sleep a frozen worker keeps its job, and what became due meanwhile is done at once."""
+    clock = SettableClock("2026-03-01T09:00")
+    with ScriptedModel() as model:
+        model.when("Below are numbered messages", {"statements": [SAIL]}).fail("hang", seconds=1.5)
+        given = chat(model, jobs__lease_seconds=600.0)
+        with engrams.open(home=home, clock=clock, jobs__workers=2, **given) as memory:
+            memory.observe(Turn("I sail on Sundays"), scope=ANN)
+            assert model.wait(1)
+            clock.forward(hours=8)
+            memory.observe(Turn("Hello there"), scope=("user", "bob"))
+            eventually_learned(memory, ["Ann sails."])
+            assert sum("I sail" in request.prompt for request in model.requests) == 1
 
 
 def test_tokens_spent_never_fall(home: Path) -> None:

@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 def home_folder(settings: Settings) -> Path | None:
     """Return the home folder; None where memory is in this process only."""
-    bare = settings.incognito or settings.store.url == ":memory:"
+    bare = settings.is_volatile
     return None if bare else settings.home.expanduser()
 
 

@@ -16,9 +16,11 @@ from engrams.ports.candidatesearch import CandidateSearch as CandidateSearch
 from engrams.ports.candidatesearch import IndexedIds as IndexedIds
 from engrams.ports.candidatesearch import LinkStore as LinkStore
 from engrams.ports.candidatesearch import is_skill as is_skill
+from engrams.ports.jobqueue import BEGIN as BEGIN
 from engrams.ports.jobqueue import CHANGES as CHANGES
 from engrams.ports.jobqueue import CONDENSE as CONDENSE
 from engrams.ports.jobqueue import EMBED as EMBED
+from engrams.ports.jobqueue import ENDS as ENDS
 from engrams.ports.jobqueue import ENFORCE as ENFORCE
 from engrams.ports.jobqueue import EXTRACT as EXTRACT
 from engrams.ports.jobqueue import FINALISE as FINALISE
@@ -35,10 +37,13 @@ from engrams.ports.jobqueue import Job as Job
 from engrams.ports.jobqueue import JobClaim as JobClaim
 from engrams.ports.jobqueue import JobFailure as JobFailure
 from engrams.ports.jobqueue import JobQueue as JobQueue
+from engrams.ports.jobqueue import UpkeepGate as UpkeepGate
+from engrams.ports.jobqueue import UpkeepObstacle as UpkeepObstacle
 from engrams.ports.jobqueue import UsageLedger as UsageLedger
 from engrams.ports.memoryapi import MemoryApi as MemoryApi
 from engrams.ports.memoryapi import MemoryReader as MemoryReader
 from engrams.ports.memoryfiles import DAILY as DAILY
+from engrams.ports.memoryfiles import DREAM as DREAM
 from engrams.ports.memoryfiles import NOTE_PIECE as NOTE_PIECE
 from engrams.ports.memoryfiles import DailyNoteWriter as DailyNoteWriter
 from engrams.ports.memoryfiles import MemoryFiles as MemoryFiles

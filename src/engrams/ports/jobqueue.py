@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -17,6 +18,10 @@ TOPICS = "topics"
 """The kinds of job that writes and searches ask for; their handlers are in ``tend``. The key of TOPICS is an owner's."""
 CHANGES = "changes"
 """Find what new messages of an owner end. Its key is the owner's."""
+BEGIN = "begin"
+"""Make a statement that was to come current on its day. Its key names the owner and the statement."""
+ENDS = "ends"
+"""Key of a statement's metadata: ids of the statements that end when it begins."""
 ROLL, REVIEW = "roll", "review"
 """Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
 PURGE = "purge"
@@ -117,6 +122,34 @@ class JobQueue(Protocol):
     def cancel(self, ids: Sequence[str]) -> int:
         """Drop waiting jobs; their number.
         Running, dead and done ones stay."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepObstacle:
+    """Reason for which upkeep waits, and its end.
+    ``until`` None: until somebody else is done with the model."""
+
+    reason: str
+    until: datetime | None = None
+
+
+class UpkeepGate(Protocol):
+    """Times of jobs that may wait: dreams, garden, reviews, summaries.
+    ``kinds``: theirs."""
+
+    kinds: frozenset[str]
+
+    def find_obstacle(self) -> UpkeepObstacle | None:
+        """Return the reason for which such jobs wait now, if any."""
+        ...
+
+    def enter(self, kind: str) -> AbstractContextManager[None]:
+        """Count the calls of a job inside as upkeep's, for its kinds."""
+        ...
+
+    def serve_person(self) -> AbstractContextManager[None]:
+        """Hold upkeep off while somebody waits for the same model."""
         ...
 
 

@@ -9,6 +9,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from engrams.types import Record, Scope
 
+DREAM = "dream"
+"""The kind of the job that dreams; its key is the owner's."""
+
 DAILY = "daily"
 """The kind of the job that flushes later, for a caller that must not wait. Payload: ``owner`` (a scope's key), ``items`` (ids of
 stored records), ``reason``. Only where ``vault.enabled`` is there anyone to do it."""

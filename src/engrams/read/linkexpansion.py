@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from engrams.ports import AsOf, LinkStore
 from engrams.settings import LinkExpansionSettings
@@ -126,7 +127,7 @@ class GroupedHits:
     merged: Mapping[str, str]
 
 
-def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], as_of: AsOf | None = None) -> GroupedHits:
+def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now: datetime, as_of: AsOf | None = None) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
 
     ``derived``: facts by the id of what they are derived from."""
@@ -140,7 +141,7 @@ def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], as_
             if hit.score > turn.score:
                 by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
-    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), as_of) for hit in kept]
+    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), now, as_of) for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
 
 
@@ -220,19 +221,22 @@ def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) 
     return facts
 
 
-def _attach_facts(hit: Hit, facts: Sequence[Record], as_of: AsOf | None) -> Hit:
+def _attach_facts(hit: Hit, facts: Sequence[Record], now: datetime, as_of: AsOf | None) -> Hit:
     """Attach facts; a turn is superseded if all its facts are."""
     if not facts:
         return hit
     quoting = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
-    over = bool(quoting) and all(_is_over(fact, as_of) for fact in quoting)
+    over = bool(quoting) and all(_is_over(fact, now, as_of) for fact in quoting)
     return replace(hit, facts=tuple(facts), status=Status.SUPERSEDED if over else hit.record.status)
 
 
-def _is_over(fact: Record, as_of: AsOf | None) -> bool:
-    """True if a fact is superseded.
+def _is_over(fact: Record, now: datetime, as_of: AsOf | None) -> bool:
+    """True if a fact is superseded, also by a plan come true.
     At a past time: if it had ended and that was known."""
-    if fact.status is not Status.SUPERSEDED or as_of is None:
+    planned = fact.status is Status.ACTIVE and bool(fact.superseded_by) and fact.valid_to is not None
+    if planned and as_of is None:
+        as_of = AsOf(valid=now)
+    if (fact.status is not Status.SUPERSEDED and not planned) or as_of is None:
         return fact.status is Status.SUPERSEDED
     known, valid = as_of.known, as_of.valid
     if fact.retired_at is not None and (known is None or fact.retired_at <= known):

@@ -118,7 +118,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
             hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
         )
     some = [hit for hit in hits if hit.record.id not in dropped]
-    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known), request.as_of)
+    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known), request.now, request.as_of)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
     marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)

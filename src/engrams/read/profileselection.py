@@ -40,7 +40,8 @@ def fits_profile(record: Record) -> bool:
     theirs = subject in names or subject.startswith(f"{_USER}'s ")
     inside = all(label in _OWN_LABELS for label in record.scope.labels[2::2])
     passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
-    lasts = record.valid_to is None and not passing and not any(record.meta.get(name) for name in _UNLASTING)
+    ends = record.valid_to is not None and not record.superseded_by
+    lasts = not ends and not passing and not any(record.meta.get(name) for name in _UNLASTING)
     return theirs and inside and lasts
 
 

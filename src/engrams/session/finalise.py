@@ -106,7 +106,7 @@ class SessionFinaliser:
     @property
     def _has_daily_notes(self) -> bool:
         section = self._settings
-        return section.vault.enabled and section.vault.daily and not section.incognito and section.store.url != ":memory:"
+        return section.vault.enabled and section.vault.daily and not section.is_volatile
 
     def _mark_closing(self, row: SessionRow) -> SessionRow:
         """Mark the session as closing; ConflictError where somebody spoke meanwhile."""

@@ -12,6 +12,7 @@ from engrams.settings.background import SessionSettings as SessionSettings
 from engrams.settings.background import SummarySettings as SummarySettings
 from engrams.settings.background import TierSettings as TierSettings
 from engrams.settings.background import TopicSettings as TopicSettings
+from engrams.settings.background import UpkeepSettings as UpkeepSettings
 from engrams.settings.background import UsageSettings as UsageSettings
 from engrams.settings.core import ChatSettings as ChatSettings
 from engrams.settings.core import EmbedSettings as EmbedSettings

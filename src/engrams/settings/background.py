@@ -11,6 +11,8 @@ from engrams.settings.core import SettingsSection, Share
 Job = Literal["sessions", "embed", "verify", "merge", "conflicts", "prune", "links", "strengthen", "topics", "tags", "agent"]
 JOBS: tuple[Job, ...] = get_args(Job)
 """The jobs of a garden cycle, in their order."""
+UpkeepJob = Literal["dream", "garden", "review", "summary"]
+_SPAN = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 
 
 class JobSettings(SettingsSection):
@@ -110,6 +112,26 @@ class TopicSettings(SettingsSection):
         "model", description="Labels. text: the first 80 characters. model: 2 to 4 words by the chat model, if one is set."
     )
     tags: bool = Field(False, description="Tag a topic's memories with the word they share, if they share no tag.")
+
+
+class UpkeepSettings(SettingsSection):
+    """Hours and budgets of work that may wait for them.
+    What a person starts by hand (`engrams garden run`) starts at once."""
+
+    jobs: tuple[UpkeepJob, ...] = Field(
+        get_args(UpkeepJob),
+        description="Work that keeps to them, of: dream, garden, review (of facts), summary (rolling summaries and short forms).",
+    )
+    hours: str = Field(
+        "",
+        pattern=rf"^({_SPAN}(, ?{_SPAN})*)?$",
+        description="Hours of the day (UTC) in which it runs, such as 22:00-06:00, with commas between several. Empty: any.",
+    )
+    daily_calls: int = Field(0, ge=0, description="Most calls of the chat model that it makes a day (UTC). 0: no limit of its own.")
+    daily_tokens: int = Field(0, ge=0, description="Most tokens of the chat model that it uses a day (UTC). 0: no limit of its own.")
+    quiet_seconds: float = Field(
+        5.0, ge=0, description="Seconds that it pauses after somebody got an answer of the same model; it always does before."
+    )
 
 
 class UsageSettings(SettingsSection):

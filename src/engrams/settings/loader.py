@@ -25,6 +25,7 @@ from engrams.settings.background import (
     SummarySettings,
     TierSettings,
     TopicSettings,
+    UpkeepSettings,
     UsageSettings,
 )
 from engrams.settings.core import ChatSettings, EmbedSettings, EncryptionSettings, SettingsSection, SizeLimits, StoreSettings
@@ -65,6 +66,7 @@ class Settings(SettingsSection):
     summary: SummarySettings = SummarySettings()
     review: ReviewSettings = ReviewSettings()
     garden: GardenSettings = GardenSettings()
+    upkeep: UpkeepSettings = UpkeepSettings()
     usage: UsageSettings = UsageSettings()
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionSettings = SessionSettings()
@@ -80,6 +82,11 @@ class Settings(SettingsSection):
 
     def model_post_init(self, _context: Any, /) -> None:
         self._login = _find_login()
+
+    @property
+    def is_volatile(self) -> bool:
+        """True where memory is kept in this process only."""
+        return self.incognito or self.store.url == ":memory:"
 
     @property
     def owner(self) -> str:

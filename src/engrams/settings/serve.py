@@ -45,6 +45,9 @@ class ServeSettings(SettingsSection):
     allowed_hosts: tuple[str, ...] = Field((), description="Host names under which it is reached, as behind a reverse proxy.")
     allowed_origins: tuple[str, ...] = Field((), description="Web sites whose pages may call it, such as https://app.example.")
     log: Literal["off", "json"] = Field("off", description="json: a line a request on standard error, without any text of memory.")
+    backlog_seconds: float = Field(
+        60.0, ge=0, description="Seconds between two lines on standard error about background work, while there is some. 0: none."
+    )
     allow_reset: bool = Field(False, description="Let POST /api/reset erase everything; else only `engrams purge --all` does.")
 
 

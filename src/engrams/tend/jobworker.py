@@ -7,13 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
-from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue
+from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGate
 from engrams.settings import JobSettings
 from engrams.tend.leaserenewal import LeaseKeeper
 
@@ -24,6 +25,9 @@ Handler = Callable[[Job], object]
 _log = logging.getLogger(__name__)
 _POLL = 5.0
 """Longest time after which idle workers look for work, of other processes too."""
+_HELD_POLL = 1.0
+_SLEPT = 10.0
+"""Seconds by which the wall clock runs ahead after sleep; less is a clock that was set."""
 _HOUR = 3600.0
 _PATIENCE = timedelta(days=1)
 """Age up to which a job's conflicts are no failures."""
@@ -35,13 +39,14 @@ class WorkerPool:
     def __init__(
         self, jobs: JobQueue, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings,
         first: Callable[[], object] | None = None, timers: Mapping[Callable[[], object], float] | None = None,
+        upkeep: UpkeepGate | None = None,
     ) -> None:  # fmt: skip
         """Set up the pool.
 
         ``first``: called once, before the first job, to look for unrequested work. ``timers``: callables that look for work whenever their
-        number of seconds has passed, and at every ``drain``."""
+        number of seconds has passed, and at every ``drain``. ``upkeep``: kinds of job that may have to wait."""
         self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
-        self._first = first
+        self._first, self._upkeep = first, upkeep
         self._timers = dict(timers or {})
         self._timer_runs = dict.fromkeys(self._timers, time.monotonic())
         self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
@@ -50,6 +55,7 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._cut_off = False
+        self._moment = (clock(), time.monotonic())
         self._leases = LeaseKeeper(jobs, clock, settings.lease_seconds)
 
     def wake(self) -> None:
@@ -80,10 +86,19 @@ class WorkerPool:
         None: there was none, or the models were cut off."""
         if self._cut_off:
             return None
-        job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, tuple(self._handlers), id))
+        self._notice_sleep()
+        kinds = tuple(self._handlers.keys() - self._held_kinds())
+        job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, kinds, id))
         if job is not None:
-            self.run_leased(job, partial(self._handlers[job.kind], job))
+            # What somebody asked for is no upkeep.
+            with nullcontext() if id or self._upkeep is None else self._upkeep.enter(job.kind):
+                self.run_leased(job, partial(self._handlers[job.kind], job))
         return job
+
+    def _held_kinds(self) -> frozenset[str]:
+        """Return the kinds of job that may not start now."""
+        held = self._upkeep is not None and self._upkeep.find_obstacle() is not None
+        return self._upkeep.kinds if self._upkeep is not None and held else frozenset()
 
     def make_lease(self) -> JobLease:
         """Lease for a job that its caller creates and runs at once."""
@@ -105,6 +120,10 @@ class WorkerPool:
                     progress(done, done + sum(states.get("waiting", 0) for states in self._jobs.workload().values()))
         return False
 
+    def serve_person(self) -> AbstractContextManager[None]:
+        """Hold upkeep off while somebody waits for the same model."""
+        return nullcontext() if self._upkeep is None else self._upkeep.serve_person()
+
     def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
         """Stop the workers after their current jobs; waiting jobs stay queued.
 
@@ -125,7 +144,7 @@ class WorkerPool:
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                self._run_timers()
+                self._run_timers(ring=self._notice_sleep())
                 idle = self.run() is None
             except ClosedError:
                 return
@@ -135,6 +154,19 @@ class WorkerPool:
                 idle = True
             if idle:
                 self._wake.wait(self._idle_seconds())
+
+    def _notice_sleep(self) -> bool:
+        """Renew living leases where the machine slept; True: it did.
+
+        The wall clock has then run ahead of the monotonic one, and leases seem to have ended while their work was only frozen."""
+        with self._lock:
+            before, self._moment = self._moment, (self._clock(), time.monotonic())
+            slept = (self._moment[0] - before[0]).total_seconds() - (self._moment[1] - before[1])
+            if slept < _SLEPT:
+                return False
+            _log.info("the machine slept for %.0f s; looking for due work", slept)
+            self._leases.renew()
+            return True
 
     def _run_timers(self, *, ring: bool = False) -> None:
         now = time.monotonic()
@@ -150,7 +182,9 @@ class WorkerPool:
         due = self._jobs.next_due()
         if due is None:
             return longest
-        return min(max((due - self._clock()).total_seconds(), 0.01), longest)
+        seconds = (due - self._clock()).total_seconds()
+        # What is due and held would be looked for without a pause.
+        return min(max(seconds, _HELD_POLL if self._held_kinds() else 0.01), longest)
 
     def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
         """Do the work of a leased job; None: its failure is recorded."""

@@ -43,6 +43,13 @@ class LeaseKeeper:
             with self._lock:
                 self._leases.discard(lease)
 
+    def renew(self) -> None:
+        """Renew the leases of all work that lives."""
+        with self._lock:
+            held = tuple(self._leases)
+        for lease in held:
+            self._jobs.renew(lease, self._clock() + timedelta(seconds=self._seconds))
+
     def close(self) -> None:
         """End the heartbeat."""
         self._stop.set()
@@ -51,11 +58,8 @@ class LeaseKeeper:
 
     def _beat(self) -> None:
         while not self._stop.wait(max(self._seconds / _BEATS, _LEAST)):
-            with self._lock:
-                held = tuple(self._leases)
             try:
-                for lease in held:
-                    self._jobs.renew(lease, self._clock() + timedelta(seconds=self._seconds))
+                self.renew()
             except ClosedError:
                 return
             except EngramsError as problem:

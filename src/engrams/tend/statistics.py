@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engrams.ports import EXTRACT, KEPT, Job, Store, UsageLedger
+from engrams.ports import EXTRACT, KEPT, Job, Store, UpkeepGate, UsageLedger
 from engrams.read.request import visible_scopes
-from engrams.settings import ChatSettings, Settings
+from engrams.settings import ChatSettings, Settings, UpkeepSettings
 from engrams.types import Scope
 
 _DEAD, _LIVE = 100, 1000
@@ -25,31 +26,51 @@ def build_stats(store: Store, scope: Scope | None, settings: Settings, models: M
     return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
 
 
-def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
+def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime, upkeep: UpkeepGate) -> dict[str, Any]:
     """Count jobs, with lag, dead jobs and today's model use.
 
-    ``jobs``: by kind and state. ``lag_seconds``: how long the oldest has been due. ``dead``: each with its error. ``active``: those that
-    run or were tried, each with what it does now. ``pace``: seconds of the model's answers, ``queue_seconds``: of what waits for it."""
+    ``jobs``: by kind and state; ``due``: by kind, those that run or could. ``lag_seconds``: how long the oldest has been due. ``dead``:
+    each with its error. ``active``: those that run or were tried, each with what it does now. ``pace``: seconds of the model's answers,
+    ``queue_seconds``: of what waits for it. ``upkeep``: what waits for its hours, its budget or the model, with the reason and the end."""
     dead, live = store.queue(("dead",), _DEAD), store.queue(("waiting", "running"), _LIVE)
-    due = (max(job.created_at, job.due) for job in live if job.created_at)
+    waits = describe_upkeep(live, store, settings, now, upkeep)
+    held = upkeep.kinds if waits["reason"] else frozenset()
+    due = (max(job.created_at, job.due) for job in live if job.created_at and (job.kind not in held or job.state == "running"))
+    work = Counter(job.kind for job in live if job.state == "running" or (job.due <= now and job.kind not in held))
     oldest = min((moment for moment in due if moment <= now), default=None)
     pace = load_pace(store, models["chat"])
     return {
         "jobs": store.workload(),
+        "due": dict(work),
         "lag_seconds": max(0.0, (now - oldest).total_seconds()) if oldest else 0.0,
         "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
-        "active": [describe_job(job, now) for job in live if job.state == "running" or job.attempt],
+        "active": [describe_job(job, now, upkeep) for job in live if job.state == "running" or job.attempt],
         **models,
         "pace": pace,
         "queue_seconds": estimate_queue([job for job in live if job.due <= now + _SOON], pace["median_seconds"], settings),
+        "upkeep": waits,
         "spent": load_spend(store, settings.chat, now),
         "test": settings.test,
     }
 
 
-def load_spend(ledger: UsageLedger, settings: ChatSettings, now: datetime) -> dict[str, int]:
+def describe_upkeep(jobs: Sequence[Job], store: Store, settings: Settings, now: datetime, upkeep: UpkeepGate) -> dict[str, Any]:
+    """Describe what waits for its hours, its budget or the model.
+
+    ``waiting``: due jobs by kind. ``reason``: empty where nothing has to wait. ``until``: its end, where that is known."""
+    due = Counter(job.kind for job in jobs if _is_held(job, now, upkeep))
+    obstacle = upkeep.find_obstacle()
+    told = {"reason": obstacle.reason if obstacle else "", "until": obstacle.until if obstacle else None}
+    return {"waiting": dict(due) if obstacle else {}, **told, **load_spend(store, settings.upkeep, now, " upkeep")}
+
+
+def _is_held(job: Job, now: datetime, upkeep: UpkeepGate) -> bool:
+    return job.state == "waiting" and job.due <= now and job.kind in upkeep.kinds
+
+
+def load_spend(ledger: UsageLedger, settings: ChatSettings | UpkeepSettings, now: datetime, account: str = "") -> dict[str, int]:
     """Return today's (UTC) model calls and tokens, with limits (0: none)."""
-    calls, tokens = ledger.spend(now.astimezone(UTC).date().isoformat(), 0, 0)
+    calls, tokens = ledger.spend(f"{now.astimezone(UTC).date()}{account}", 0, 0)
     return {"calls": calls, "tokens": tokens, "daily_calls": settings.daily_calls, "daily_tokens": settings.daily_tokens}
 
 
@@ -59,11 +80,13 @@ def load_pace(ledger: UsageLedger, model: str) -> dict[str, float]:
     return {"answers": len(took), "median_seconds": statistics.median(took) if took else 0.0, "longest_seconds": max(took, default=0.0)}
 
 
-def describe_job(job: Job, now: datetime) -> dict[str, Any]:
+def describe_job(job: Job, now: datetime, upkeep: UpkeepGate) -> dict[str, Any]:
     """Describe what a job does now, with its last error."""
     count = len(job.payload.get("items", ()))
     stage = "reconciling" if job.payload.get(KEPT) else "extracting"
     doing = "waiting to try again" if job.state == "waiting" else f"{stage} {count} turns" if job.kind == EXTRACT else "running"
+    if _is_held(job, now, upkeep) and (obstacle := upkeep.find_obstacle()) is not None:
+        doing = f"waiting: {obstacle.reason}"
     age = max(0.0, (now - (job.created_at or job.due)).total_seconds())
     return {
         "id": job.id, "kind": job.kind, "key": job.key, "state": job.state, "doing": doing, "attempt": job.attempt, "age_seconds": age,

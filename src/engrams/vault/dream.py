@@ -12,7 +12,7 @@ from typing import Any
 from engrams import prompts
 from engrams.clock import parse_time
 from engrams.errors import ConflictError, NotFoundError
-from engrams.ports import Chat, ChatMessage, ChatRequest, JobSpec, RecordQuery, ScopeReach
+from engrams.ports import DREAM, Chat, ChatMessage, ChatRequest, JobSpec, RecordQuery, ScopeReach
 from engrams.types import Kind, Record, Scope, Status, content_hash
 from engrams.vault import memorymd
 from engrams.vault.dependencies import VaultDeps
@@ -20,9 +20,6 @@ from engrams.vault.disk import FileWrite, hash_bytes
 from engrams.vault.memorymd import MemoryItem
 from engrams.vault.noteindex import estimate_tokens
 from engrams.vault.path import daily_path, diary_path, memory_path
-
-DREAM = "dream"
-"""Kind of the job; its key is the owner's."""
 
 _BY_HAND = 3
 _MOST_DAYS = 30

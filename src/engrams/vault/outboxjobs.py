@@ -8,12 +8,12 @@ from datetime import date, timedelta
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.ports import DAILY, Chat, Job, NoteFlush, OutboxEntry, RecordQuery, ScopeReach
+from engrams.ports import DAILY, DREAM, Chat, Job, NoteFlush, OutboxEntry, RecordQuery, ScopeReach
 from engrams.text.redact import REMOVED, redact
 from engrams.types import Record, Scope, Status
 from engrams.vault.dailynotes import DailyNotes
 from engrams.vault.dependencies import VaultDeps, group_by_owner
-from engrams.vault.dream import DREAM, PAUSE, DreamRunner
+from engrams.vault.dream import PAUSE, DreamRunner
 from engrams.vault.filereader import VaultFileReader
 from engrams.vault.filewriter import VaultFileWriter
 from engrams.vault.noteindex import NoteIndex

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from engrams import clock
-from engrams.ports import NewRecord, RecordChange, WriteBatch
+from engrams.ports import BEGIN, ENDS, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidate import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate
@@ -59,6 +59,7 @@ class ChangeSet:
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     derived: list[DerivedMemory] = field(default_factory=list)
     contradicts: bool = False
+    jobs: list[JobSpec] = field(default_factory=list)
 
     def add_stored(self, records: Iterable[Record]) -> list[Record]:
         """Register records; return each once, as changed so far."""
@@ -84,9 +85,12 @@ class ChangeSet:
         candidate = outcome.candidate
         if outcome.verdict == "keep":
             return self._reinforce(outcome, decision, source)
-        if outcome.verdict in ("replace", "refine", "remove") and (begins := self._find_future_start(candidate)) is not None:
+        begins = self._find_future_start(candidate)
+        ends: tuple[Record, ...] = ()
+        if outcome.verdict in ("replace", "refine", "remove") and begins is not None:
             # Until then what is known stays true; what was only to come gives way at once, and never was.
             plans = tuple(one for one in outcome.targets if one.valid_from is not None and one.valid_from > self.now)
+            ends = () if outcome.retract else tuple(one for one in outcome.targets if one not in plans)
             outcome = Reconciliation("add", candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}")
             outcome = replace(outcome, verdict="replace", targets=plans, retract=True) if plans else outcome
         new = self._build_record(outcome, decision, source)
@@ -106,6 +110,8 @@ class ChangeSet:
                     self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
             case _ as never:
                 assert_never(never)
+        if begins is not None and ends and not held:
+            new = self._schedule_ends(new, begins, ends)
         if outcome.after is not None:
             self._add_edge(outcome.after.id, new.id, EdgeType.SUPERSEDES)
         self.created[new.id] = new
@@ -173,7 +179,7 @@ class ChangeSet:
         ]
         puts = tuple(NewRecord(record, vector=vectors.get(record.id)) for record in self.created.values())
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
-        return WriteBatch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()))
+        return WriteBatch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()), jobs=tuple(self.jobs))
 
     def _find_future_start(self, candidate: CandidateStatement) -> datetime | None:
         begins = candidate.valid_from
@@ -243,14 +249,32 @@ class ChangeSet:
             self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
             if self.contradicts:
                 self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
+            if target.valid_from is not None and target.valid_from > self.now:
+                self._release_ends(target)
             if outcome.retract:
                 self._add_change(target, "retract", outcome.reason, status=Status.SUPERSEDED, retired_at=said, superseded_by=new.id)
             else:
                 end = max(begun, target.valid_from) if target.valid_from else begun
+                end = min(end, target.valid_to) if target.valid_to else end
                 self._add_change(
                     target, "supersede", outcome.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id
                 )
         return new if outcome.retract else replace(new, valid_from=begun)
+
+    def _schedule_ends(self, new: Record, begins: datetime, ends: Sequence[Record]) -> Record:
+        """End what is known when the new statement begins, by a job."""
+        for target in ends:
+            self._add_change(target, "end", f"until {begins:%Y-%m-%d}", valid_to=begins, ended_at=new.recorded_at, superseded_by=new.id)
+        payload = {"scope": self.scope.key, "items": [new.id]}
+        self.jobs.append(JobSpec(BEGIN, f"{self.owner.key}|{new.id}", payload, begins))
+        return replace(new, meta={**new.meta, ENDS: [target.id for target in ends]})
+
+    def _release_ends(self, plan: Record) -> None:
+        """Let what a plan would have ended go on."""
+        for name in plan.meta.get(ENDS, ()):
+            one = self.current.get(name)
+            if one is not None and one.status is Status.ACTIVE and one.superseded_by == plan.id:
+                self._add_change(one, "go on", "the plan changed", valid_to=None, ended_at=None, superseded_by="")
 
     def _refine_targets(self, outcome: Reconciliation, new: Record) -> Record:
         """Replace the targets by better words; keep their start and strength."""

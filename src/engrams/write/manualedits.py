@@ -11,7 +11,7 @@ from typing import Any
 
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
-from engrams.ports import LinkStore, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+from engrams.ports import ENDS, LinkStore, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 from engrams.types import ABSORBED, BESIDE, CORRECTED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 from engrams.write.wordlist import word_set
 
@@ -161,16 +161,26 @@ def _find_summaries(quoted: Sequence[Record], records: RecordStore) -> tuple[Rec
     return tuple(one for one in records.find(query).records if one.kind is Kind.EPISODE or {RUNNING, MERGED} & one.meta.keys())
 
 
+GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
+"""Fields of a statement that does not end after all."""
+
+
 def release_merged(gone: Sequence[Record], records: RecordStore, at: datetime) -> None:
-    """Reactivate facts merged into ``gone`` that stay themselves."""
+    """Free facts merged into ``gone``, or to be ended by it."""
     names = {one.id for one in gone}
-    held = [(one.id, name) for one in gone for name in one.meta.get(MERGED, ()) if name not in names]
+    held = {name: (one.id, key) for one in gone for key in (MERGED, ENDS) for name in one.meta.get(key, ()) if name not in names}
     for owner in {one.scope.owner for one in gone} if held else ():
-        known = {one.id: one for one in records.get(owner, [name for _, name in held])}
-        freed = [known[name] for into, name in held if name in known and known[name].superseded_by == into]
-        fields = {"status": Status.ACTIVE, "superseded_by": ""}
-        changes = tuple(RecordChange(owner, one.id, fields, "release") for one in freed if one.status is Status.SUPERSEDED)
-        records.commit(WriteBatch(_BY_HAND, "what it was merged into is gone", at, changes=changes))
+        freed = [one for one in records.get(owner, list(held)) if one.superseded_by == held[one.id][0]]
+        fields = [(one, _release_fields(one, held[one.id][1])) for one in freed]
+        changes = tuple(RecordChange(owner, one.id, given, "release") for one, given in fields if given)
+        records.commit(WriteBatch(_BY_HAND, "what replaced it is gone", at, changes=changes))
+
+
+def _release_fields(record: Record, key: str) -> dict[str, Any]:
+    """Build the fields that free a fact."""
+    if key == ENDS:
+        return dict(GOING_ON) if record.status is Status.ACTIVE else {}
+    return {"status": Status.ACTIVE, "superseded_by": ""} if record.status is Status.SUPERSEDED else {}
 
 
 def _find_held(record: Record, records: RecordStore) -> tuple[Record, ...]:

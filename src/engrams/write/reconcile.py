@@ -117,13 +117,13 @@ def _reconcile_single(candidate: CandidateStatement, values: list[Record], other
     if (held := find_conflict(candidate, values)) is not None:
         return held
     moment = _find_moment(candidate, latest)
-    if moment is not None and moment < _holds_until(latest):
+    if moment is not None and moment < _holds_until(latest) and not is_to_come(candidate):
         until = latest.valid_from or latest.recorded_at
         begun = candidate.valid_from
         return Reconciliation(
             "add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known"
         )
-    if old and old == new[: len(old)]:
+    if old and old == new[: len(old)] and not is_to_come(candidate):
         return Reconciliation("refine", candidate, tuple(values), reason="more exact")
     return Reconciliation("replace", candidate, (*values, *others), reason="one value at a time")
 
@@ -185,7 +185,13 @@ def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> R
 def _is_announced(record: Record, candidate: CandidateStatement) -> bool:
     """True if a record holds only after the candidate was said."""
     begins, said = record.valid_from, candidate.said_at
-    return begins is not None and said is not None and begins > max(said, record.recorded_at)
+    return begins is not None and said is not None and begins > max(said, record.recorded_at) and not is_to_come(candidate)
+
+
+def is_to_come(candidate: CandidateStatement) -> bool:
+    """True if a statement holds only from a later day."""
+    begins, said = candidate.valid_from, candidate.said_at
+    return begins is not None and said is not None and begins > said
 
 
 def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import SettingsError
@@ -11,11 +12,11 @@ from engrams.settings import ChatSettings
 if TYPE_CHECKING:
     from engrams.models.chat.protocol import ChatServer, JsonMode
     from engrams.models.chat.retryingchat import ServedChat
-    from engrams.models.chat.usagemeter import UsageMeter
+    from engrams.models.chat.upkeepschedule import UpkeepSchedule
 
 
 def choose_chat(
-    settings: ChatSettings, clock: Clock, *, ledger: UsageLedger | None = None, meter: UsageMeter | None = None
+    settings: ChatSettings, clock: Clock, ledger: UsageLedger | None = None, upkeep: UpkeepSchedule | None = None
 ) -> ServedChat | None:
     """Build the configured model, None where there is none; calls nothing.
 
@@ -37,10 +38,12 @@ def choose_chat(
         from engrams.models.chat.openai import OpenAIChat
 
         server = OpenAIChat(settings.model, clock, settings.url, settings.api_key, waits)
-    return _make_model(server, settings, clock, ledger, None, meter)
+    return _make_model(server, settings, clock, _ModelParts(ledger, None, upkeep))
 
 
-def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: UsageLedger | None = None, meter: UsageMeter | None = None) -> Chat:
+def inject(
+    thing: Any, settings: ChatSettings, clock: Clock, ledger: UsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+) -> Chat:
     """Build a chat model from a user's object.
 
     An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
@@ -53,13 +56,20 @@ def inject(thing: Any, settings: ChatSettings, clock: Clock, *, ledger: UsageLed
     from engrams.models.chat.protocol import JsonMode
 
     server = wrap(thing, clock, settings.model)
-    return _make_model(server, settings, clock, ledger, JsonMode.PROMPT if isinstance(server, CallableChat) else JsonMode.SCHEMA, meter)
+    mode = JsonMode.PROMPT if isinstance(server, CallableChat) else JsonMode.SCHEMA
+    return _make_model(server, settings, clock, _ModelParts(ledger, mode, upkeep))
 
 
-def _make_model(
-    server: ChatServer, settings: ChatSettings, clock: Clock, ledger: UsageLedger | None, mode: JsonMode | None, meter: UsageMeter | None
-) -> ServedChat:
-    """Wrap a server; ``mode`` None: found out by asking."""
+@dataclass(frozen=True, slots=True)
+class _ModelParts:
+    """Parts of a model besides its server; ``mode`` None: asked."""
+
+    ledger: UsageLedger | None
+    mode: JsonMode | None
+    upkeep: UpkeepSchedule | None
+
+
+def _make_model(server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts) -> ServedChat:
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
     from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
@@ -67,9 +77,9 @@ def _make_model(
     from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget
     from engrams.models.retry import RetryPolicy
 
-    modes = JsonModeLadder() if mode is None else JsonModeLadder(mode)
-    kept = ledger or InMemoryUsageLedger()
+    modes = JsonModeLadder() if parts.mode is None else JsonModeLadder(parts.mode)
+    kept = parts.ledger or InMemoryUsageLedger()
     budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
     pace = ModelLatencyTracker(kept, server.name, settings.timeout_seconds)
     limits = ChatAnswerLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
-    return ServedChat(server, budget, limits=limits, modes=modes, meter=meter, pace=pace)
+    return ServedChat(server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep)

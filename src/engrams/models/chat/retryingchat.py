@@ -25,6 +25,7 @@ from engrams.models.chat.structuredoutput import (
     unusable_error,
     wrap_schema,
 )
+from engrams.models.chat.upkeepschedule import UpkeepSchedule
 from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget, UsageMeter, estimate_tokens
 from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelFollower, ModelMeasurement
@@ -36,6 +37,7 @@ _REFUSALS = 4
 _CLOSED = "The model was closed."
 _CITY: dict[str, Json] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _MEASURED = 32
+_FOR_PEOPLE = frozenset({"chat", "rerank"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,13 @@ class ServedChat:
         modes: JsonModeLadder | None = None,
         meter: UsageMeter | None = None,
         pace: ModelLatencyTracker | None = None,
+        upkeep: UpkeepSchedule | None = None,
     ) -> None:
         self._server = server
         self._limits = limits or ChatAnswerLimits()
         self.pace = pace or ModelLatencyTracker(InMemoryUsageLedger(), server.name, self._limits.timeout)
         self._modes = modes or JsonModeLadder()
-        self._closed = threading.Event()
+        self._closed, self._upkeep = threading.Event(), upkeep
         self._reported = ""
         self.budget = budget
         self.meter = meter or UsageMeter()
@@ -100,6 +103,12 @@ class ServedChat:
 
         ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls or tokens
         are used up."""
+        if self._upkeep is None or ask.purpose not in _FOR_PEOPLE:
+            return self._ask(ask)
+        with self._upkeep.serve_person():
+            return self._ask(ask)
+
+    def _ask(self, ask: ChatRequest) -> ChatAnswer:
         run = _AskRun(ask, math.inf if ask.timeout is None else time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
         problem = ""
         for _ in range(1 + self._limits.corrections):
@@ -163,6 +172,8 @@ class ServedChat:
 
     def _exchange(self, run: _AskRun) -> ChatServerReply:
         """Get one reply, with retries, in the best mode the server takes."""
+        if self._upkeep is not None:
+            self._upkeep.wait_turn(self._closed)
         run.mode, run.refusals = self._modes.current(), 0
         # A model that did not answer in time is not asked again at once: it may still be at work.
         deadline = time.monotonic() + self.pace.allowed_seconds() if run.ask.timeout is None else run.deadline
@@ -199,7 +210,8 @@ class ServedChat:
         schema = None if ask.schema is None else wrap_schema(ask.schema)
         call = ChatServerRequest(messages, seconds, schema, mode, run.limit, ask.temperature)
         prompt = sum(estimate_tokens(message.content) for message in messages)
-        day = self.budget.reserve(prompt + run.limit)
+        budgets = (*(self._upkeep.budgets() if self._upkeep else ()), self.budget)
+        days = [budget.reserve(prompt + run.limit) for budget in budgets]
         used, failures, start = 0, 1, time.monotonic()
         try:
             sent = self._server.send(call)
@@ -210,7 +222,8 @@ class ServedChat:
         finally:
             run.calls += 1
             run.tokens += used
-            self.budget.settle_reservation(day, prompt + run.limit, used)
+            for budget, day in zip(budgets, days, strict=True):
+                budget.settle_reservation(day, prompt + run.limit, used)
             self.meter.add(ask.purpose, calls=1, failures=failures, tokens=used)
             if ask.timeout is None:
                 self.pace.record(time.monotonic() - start, allowed, answered=bool(used))

@@ -99,7 +99,10 @@ class ModelBudget:
     Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the last call of a
     day can exceed the token limit, by no more than its own answer."""
 
-    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: UsageLedger | None = None) -> None:
+    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: UsageLedger | None = None, section: str = "chat") -> None:
+        """Set up a budget.
+        ``section``: that of its settings; each has an account of its own."""
+        self._section, self._account = section, "" if section == "chat" else f" {section}"
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
@@ -108,17 +111,17 @@ class ModelBudget:
     def reserve(self, tokens: int) -> str:
         """Reserve one call and its tokens; return the day. BudgetError: used up."""
         now = self._clock().astimezone(UTC)
-        day = now.date().isoformat()
+        day = self._day(now)
         # Reservations are an account of their own: what a day has spent never falls.
         held = self._ledger.spend(f"{day} held", 0, tokens)[1] if self._tokens else 0
         calls, used = self._ledger.spend(day, 1, 0)
         # A day is its own account, so a clock that goes back finds what that day has spent already.
         if self._calls and calls > self._calls:
             self._release(day, tokens)
-            raise _exhausted_error(f"{self._calls:,} model calls", "chat.daily_calls", now)
+            raise self._exhausted_error("calls", now)
         if self._tokens and used + held - tokens >= self._tokens:
             self._release(day, tokens)
-            raise _exhausted_error(f"{self._tokens:,} model tokens", "chat.daily_tokens", now)
+            raise self._exhausted_error("tokens", now)
         return day
 
     def settle_reservation(self, day: str, reserved: int, used: int) -> None:
@@ -128,16 +131,28 @@ class ModelBudget:
         if self._tokens:
             self._ledger.spend(f"{day} held", 0, -reserved)
 
+    def find_limit(self) -> str:
+        """Return the limit that is used up, as text."""
+        calls, tokens = self._ledger.spend(self._day(self._clock()), 0, 0)
+        spent = {"calls": (calls, self._calls), "tokens": (tokens, self._tokens)}
+        return next((self._describe_limit(name) for name, (used, most) in spent.items() if most and used >= most), "")
+
+    def _day(self, now: datetime) -> str:
+        return f"{now.astimezone(UTC).date()}{self._account}"
+
+    def _describe_limit(self, name: str) -> str:
+        return f"today's {self._calls if name == 'calls' else self._tokens:,} {name} of {self._section}.daily_{name} are used up"
+
     def _release(self, day: str, tokens: int) -> None:
         self._ledger.spend(day, -1, 0)
         if self._tokens:
             self._ledger.spend(f"{day} held", 0, -tokens)
 
-
-def _exhausted_error(what: str, setting: str, now: datetime) -> BudgetError:
-    reset = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
-    hours, minutes = divmod(-(-int((reset - now).total_seconds()) // 60), 60)
-    return BudgetError(
-        f"Today's {what} are used up.",
-        hint=f"The budget resets at {reset:%Y-%m-%d %H:%M} UTC, in {hours} h {minutes:02} min; raise `{setting}` to go on now.",
-    )
+    def _exhausted_error(self, name: str, now: datetime) -> BudgetError:
+        reset = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
+        hours, minutes = divmod(-(-int((reset - now).total_seconds()) // 60), 60)
+        wait = f"in {hours} h {minutes:02} min; raise `{self._section}.daily_{name}` to go on now"
+        return BudgetError(
+            f"Today's {self._calls if name == 'calls' else self._tokens:,} model {name} are used up.",
+            hint=f"The budget resets at {reset:%Y-%m-%d %H:%M} UTC, {wait}.",
+        )

@@ -24,6 +24,7 @@ _JOB_NAMES = {
     "finalise": "close session",
     "extract": "extract facts",
     "changes": "find changes",
+    "begin": "begin what was planned",
     "embed": "update embeddings",
     "importance-judge": "judge importance",
     "l1-finalize": "condense memories",
@@ -101,12 +102,21 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
     if state["pace"]["answers"]:
         say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
     say(f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')} today")
+    if state["upkeep"]["waiting"]:
+        say(f"{'upkeep'.ljust(_WIDTH)}  {_format_upkeep(state['upkeep'])}")
     if state["dead"]:
         say(f"\n{paint('Failed', 'red')} (`engrams retry` runs them again):")
         print_table(
             ("id", "job", "attempts", "error"),
             [[job["id"], _JOB_NAMES.get(job["kind"], job["kind"]), str(job["attempt"]), job["error"]] for job in state["dead"]],
         )
+
+
+def _format_upkeep(upkeep: Mapping[str, Any]) -> str:
+    """Format what waits, for which hour, budget or person."""
+    jobs = ", ".join(f"{_JOB_NAMES.get(kind, kind)} {number}" for kind, number in upkeep["waiting"].items())
+    until = f" until {upkeep['until'][:16].replace('T', ' ')} UTC" if upkeep["until"] else ""
+    return f"waiting{until}: {jobs} ({upkeep['reason']})"
 
 
 @app.command()

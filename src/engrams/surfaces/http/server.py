@@ -24,6 +24,7 @@ from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.http.app import create_app
+from engrams.surfaces.http.backlog import BacklogReporter
 from engrams.surfaces.http.observers import start_export
 from engrams.surfaces.http.origins import is_loopback
 
@@ -48,7 +49,7 @@ def serve(settings: Settings) -> None:
         sys.stdout.write(greeting(settings, listener) + "\n")
         sys.stdout.flush()
         _exit_on_term()
-        with noted_address(settings, address(listener)), suppress(KeyboardInterrupt):
+        with noted_address(settings, address(listener)), BacklogReporter(engine).running(), suppress(KeyboardInterrupt):
             runner.run(sockets=[listener])
 
 

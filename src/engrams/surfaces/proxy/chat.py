@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from contextlib import ExitStack
 
 import httpx2
 from starlette.requests import Request
@@ -44,7 +45,15 @@ class ChatEndpoint:
         if chat_request.caller is not None:
             self._memory.follow(chat_request.model)
         memory = await self._memory.find_memory(chat_request)
-        return await run_call(wait_disconnect(request.receive), lambda gone: self._answer(request, chat_request, memory, upstream, gone))
+        with ExitStack() as held:
+            if self._settings.chat.provider != "none" and upstream.is_at(self._settings.chat.url):
+                held.enter_context(self._memory.serve_person())
+            answer = await run_call(
+                wait_disconnect(request.receive), lambda gone: self._answer(request, chat_request, memory, upstream, gone)
+            )
+            if isinstance(answer, RelayResponse):
+                answer.release_after(held.pop_all())
+        return answer
 
     async def _answer(
         self, request: Request, chat_request: ProxyRequest, memory: RequestMemory, upstream: UpstreamServer, gone: asyncio.Task[None]

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -108,6 +109,10 @@ class TimeLimitedEngine:
         """Wait until the turns are stored, up to the deadline."""
         if not task.done():
             await asyncio.wait({task}, timeout=self._deadlines.journal)
+
+    def serve_person(self) -> AbstractContextManager[None]:
+        """Hold upkeep by the same model off meanwhile."""
+        return self._engine.work.serve_person()
 
     async def warm(self, scope: Scope) -> None:
         """Load what the owner's first lookup needs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
 from typing import Any
 
 import httpx2
@@ -31,6 +32,11 @@ class RelayResponse(Response):
         super().__init__(status_code=answer.status_code)
         self.raw_headers = headers
         self._answer, self._observer, self._gone = answer, observer, gone
+        self._held = ExitStack()
+
+    def release_after(self, held: ExitStack) -> None:
+        """Close ``held`` once the answer has ended."""
+        self._held = held
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - the signature of ASGI
         pump = asyncio.create_task(self._pump(send))
@@ -42,6 +48,7 @@ class RelayResponse(Response):
             if self._observer is not None:
                 self._observer.store_answer()
             await self._answer.aclose()
+            self._held.close()
         if not pump.cancelled():
             pump.result()
 

@@ -65,6 +65,12 @@ class UpstreamServer:
         """Base URL without its password."""
         return str(self._base.copy_with(userinfo=b""))
 
+    def is_at(self, url: str) -> bool:
+        """True where a URL leads to this server."""
+        other = httpx2.URL(url)
+        near = self._base.host in _HERE and other.host in _HERE
+        return self._base.port == other.port and (near or self._base.host == other.host)
+
     async def close(self) -> None:
         await self._client.aclose()
 

@@ -248,3 +248,15 @@ def _starts_predicate(words: Sequence[ClauseToken], at: int) -> bool:
     return ("past" in known[1] and ("base" not in known[1] or open_ended) and known[1] != {"part"}) or (
         bool(known[1] & {"base", "s"}) and (following in DETERMINERS or (lower in _PURE and following in PREPOSITIONS))
     )
+
+
+def drop_addressee(words: tuple[ClauseToken, ...], names: frozenset[str]) -> tuple[ClauseToken, ...]:
+    """Drop the addressee at the end: ``I love the thought Nate``."""
+    if (
+        len(words) > 2
+        and words[-1].lower in names
+        and words[-2].lower not in PREPOSITIONS | DETERMINERS
+        and words[-2].lower not in ("and", "to")
+    ):
+        return words[:-1]
+    return words

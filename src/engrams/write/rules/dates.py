@@ -73,6 +73,29 @@ _DATED = re.compile(
 _LEAN = re.compile(r"\b(?:last|past|previous|ago|this|next|coming|yesterday|today|tomorrow|tonight)\b", re.IGNORECASE)
 
 
+_STARTING = re.compile(
+    r"\b(?:from|(?:starting|beginning|effective)(?: (?:in|on|from))?) (?:the )?(?=\w)(?P<date>[\w ,.]{3,40})", re.IGNORECASE
+)
+_ONWARDS = re.compile(r"(?: on\b(?: ?wards?)?| onwards?)?,?", re.IGNORECASE)
+_UNTIL = re.compile(r"\s*(?:to|until|till|til|through|thru|-|–)\b", re.IGNORECASE)
+_COMING = "I will go in "
+
+
+def find_planned_start(text: str, said: datetime) -> tuple[TimeSpan, int, int] | None:
+    """Find ``from March`` or ``starting 1 May`` with a day to come.
+
+    Returns the time, and where the phrase begins and ends. ``from Monday to Friday`` is none."""
+    for match in _STARTING.finditer(text):
+        span = next((one for one in find_spans(_COMING + match["date"], said) if one.at == len(_COMING)), None)
+        if span is None or span.start <= said or span.grain == "range":
+            continue
+        end = match.start("date") + len(span.text)
+        if not _UNTIL.match(text, end):
+            onwards = _ONWARDS.match(text, end)
+            return span, match.start(), onwards.end() if onwards else end
+    return None
+
+
 def names_year(span: TimeSpan) -> bool:
     """True where the words name a year, or are counted from now."""
     return bool(_YEAR.search(span.text) or _LEAN.search(span.text) or not _DATED.search(span.text))

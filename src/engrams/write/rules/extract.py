@@ -14,7 +14,7 @@ from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.rules import dates, factsentences
 from engrams.write.rules.actions import interpret_action
 from engrams.write.rules.attribute import extract_attribute, extract_changed_attribute, extract_inverse_attribute
-from engrams.write.rules.clauses import EnglishClause, parse_clauses
+from engrams.write.rules.clauses import EnglishClause, drop_addressee, parse_clauses
 from engrams.write.rules.copula import interpret_copula
 from engrams.write.rules.fragmentfilter import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
@@ -95,6 +95,9 @@ class ClauseSubject:
     extra: tuple[CandidateStatement, ...] = ()
 
 
+_LASTING = frozenset(("present", "future", "progressive"))
+
+
 def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[CandidateStatement]:
     """Extract statements of an English text from ``begin`` on, in order."""
     found: list[CandidateStatement] = []
@@ -105,11 +108,15 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
     for sentence, following in zip(said, [*said, None][1:], strict=True):
         if sentence.modality != "asserted":
             continue
+        planned = dates.find_planned_start(sentence.text, speech.said_at)
+        if planned is not None and (coming := _read_planned(sentence, planned, text, speech)):
+            found += coming
+            continue
         words = tokens(sentence.text, sentence.start)
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged:
                 continue
-            clause = replace(whole, rest=_drop_addressee(whole.rest, names))
+            clause = replace(whole, rest=drop_addressee(whole.rest, names))
             subject = _resolve_subject(clause, text, speech, last)
             if subject is None:
                 continue
@@ -117,6 +124,25 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
                 last = subject
             found += [_apply_correction(candidate, clause, words, text) for candidate in _read_clause(clause, text, subject, speech, times)]
     return found
+
+
+def _read_planned(
+    sentence: TextSentence, planned: tuple[TimeSpan, int, int], text: str, speech: UtteranceContext
+) -> list[CandidateStatement]:
+    """Read one state to come: ``from March I work at Globex``."""
+    when, begin, end = planned
+    bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
+    found: list[CandidateStatement] = []
+    for clause in parse_clauses(tokens(bare, sentence.start), speech.names):
+        subject = None if clause.hedged or clause.tense not in _LASTING else _resolve_subject(clause, text, speech, None)
+        if subject is not None:
+            # "I will work there from March" is a state, which begins then.
+            found += _read_clause(replace(clause, tense="present"), text, subject, speech, ())
+    if not found or not all(one.single and one.effect == "states" and one.modality == "asserted" for one in found):
+        return []
+    day = dates.spell_out(when, "from ")
+    quote = (speech.evidence(sentence.text.strip()),)
+    return [replace(one, text=f"{one.text} from {day}", valid_from=when.start, effective_at=when.start, evidence=quote) for one in found]
 
 
 def _read_clause(
@@ -152,18 +178,6 @@ def _may_elide(sentence: TextSentence, following: TextSentence | None, speech: U
     if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
         return False
     return following is None or not following.text.lower().startswith(_PRAISE)
-
-
-def _drop_addressee(words: tuple[ClauseToken, ...], names: frozenset[str]) -> tuple[ClauseToken, ...]:
-    """Drop the addressee at the end: ``I love the thought Nate``."""
-    if (
-        len(words) > 2
-        and words[-1].lower in names
-        and words[-2].lower not in PREPOSITIONS | DETERMINERS
-        and words[-2].lower not in ("and", "to")
-    ):
-        return words[:-1]
-    return words
 
 
 def _drop_times(words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]) -> tuple[ClauseToken, ...]:

@@ -12,6 +12,8 @@ export const title = "Jobs";
 const NAMES = {
   extract: "Extract facts",
   embed: "Update embeddings",
+  changes: "Find changes",
+  begin: "Begin what was planned",
   import: "Import a file",
   roll: "Update summary",
   finalise: "Close session",

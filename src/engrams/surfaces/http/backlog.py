@@ -1,0 +1,70 @@
+"""Lines about background work, on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from engrams.engine import MemoryEngine
+from engrams.errors import ClosedError
+
+
+class BacklogReporter:
+    """Reporter of background work: at the start and while there is some."""
+
+    def __init__(self, engine: MemoryEngine) -> None:
+        section = engine.settings.serve
+        self._engine, self._seconds, self._json = engine, section.backlog_seconds, section.log == "json"
+        self._stop = threading.Event()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Report inside this block, from a thread of its own."""
+        thread = threading.Thread(target=self._run, name="engrams-backlog", daemon=True)
+        if self._seconds:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            if self._seconds:
+                thread.join()
+
+    def _run(self) -> None:
+        working, first = False, True
+        while not self._stop.is_set():
+            try:
+                state = self._engine.status()
+            except ClosedError:
+                return
+            rests = first and bool(state["upkeep"]["waiting"] or state["dead"])
+            if state["due"] or working or rests:
+                self._write(state)
+            working, first = bool(state["due"]), False
+            self._stop.wait(self._seconds)
+
+    def _write(self, state: Mapping[str, Any]) -> None:
+        upkeep, names = state["upkeep"], ("due", "lag_seconds", "queue_seconds")
+        told = {"event": "backlog", **{name: state[name] for name in names}, "upkeep": upkeep["waiting"], "failed": len(state["dead"])}
+        sys.stderr.write(f"{json.dumps(told) if self._json else describe_backlog(state)}\n")
+        sys.stderr.flush()
+
+
+def describe_backlog(state: Mapping[str, Any]) -> str:
+    """Describe background work in one line, without any text of memory."""
+    jobs = ", ".join(f"{kind} {number}" for kind, number in state["due"].items())
+    parts = [f"background work: {jobs}, oldest {state['lag_seconds']:,.0f} s" if jobs else "background work: done"]
+    parts += [f"now {job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old" for job in state["active"][:3]]
+    if state["due"] and state["pace"]["answers"]:
+        parts.append(f"the model takes {state['pace']['median_seconds']:,.1f} s an answer, about {state['queue_seconds']:,.0f} s are left")
+    upkeep = state["upkeep"]
+    if upkeep["waiting"]:
+        until = f" until {upkeep['until']:%Y-%m-%d %H:%M} UTC" if upkeep["until"] else ""
+        parts.append(f"upkeep waits{until} ({upkeep['reason']})")
+    if state["dead"]:
+        parts.append(f"{len(state['dead'])} failed, `engrams status` shows them")
+    return "; ".join(parts)

@@ -11,9 +11,9 @@ import pytest
 from tests.surfaces.adapters.fresh import read_home
 
 import engrams
-from engrams import MemoryEngine
+from engrams import MemoryEngine, build
 from engrams.errors import InputError, RefusedError
-from engrams.surfaces.adapters.journal import ITEM
+from engrams.surfaces.adapters.journal import ITEM, read_item
 from engrams.surfaces.adapters.namespaces import ItemWrite, NamespacedItems, describe_value, to_conditions
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import Scope
@@ -40,7 +40,7 @@ def put(items: NamespacedItems, namespace: tuple[str, ...], key: str, value: dic
 
 
 def values(items: NamespacedItems, prefix: tuple[str, ...], given: dict[str, Any] | None = None) -> list[Any]:
-    return [record.meta[ITEM]["value"] for record in items.find(prefix, to_conditions(given or {}))]
+    return [read_item(record)["value"] for record in items.find(prefix, to_conditions(given or {}))]
 
 
 def test_a_value_is_a_memory_of_its_scope(engine: MemoryEngine) -> None:
@@ -205,3 +205,27 @@ def test_a_refused_secret_is_told() -> None:
             else:
                 put(items, NOTES, "k", {"content": f"The key is {key}"})
                 assert values(items, NOTES) and key not in str(values(items, NOTES))
+
+
+def test_edits_of_other_doors_are_in_the_value(home: Path) -> None:
+    """A text that is edited elsewhere is so in the value, also rebuilt from the files alone, until the next put."""
+    settings = {"home": str(home), "jobs__workers": 0, "vault__enabled": True, "vault__git": False}
+    with engrams.open(**settings) as engine:
+        items = NamespacedItems(engine, ANN, "t")
+        put(items, NOTES, "k", {"content": "Ann plays the cello"})
+        put(items, NOTES, "n", {"count": 3})
+        engine.edit(items.get(NOTES, "k").id, scope=ANN, text="Ann plays the viola")  # type: ignore[union-attr]
+        assert values(items, NOTES) == [{"count": 3}, {"content": "Ann plays the viola"}]
+        put(items, NOTES, "k", {"content": "Ann plays the tuba"})
+        assert values(items, NOTES) == [{"count": 3}, {"content": "Ann plays the tuba"}]
+        build.vault(engine).sync()
+        (file,) = (path for path in home.rglob("*.md") if "kind: note" in path.read_text())
+        head, _, body = file.read_text().rpartition("---")
+        file.write_text(f"{head}---{body.replace('tuba', 'harp')}")
+        build.vault(engine).sync()
+        assert values(items, NOTES) == [{"count": 3}, {"content": "Ann plays the harp"}]
+    for path in home.glob("memory.db*"):
+        path.unlink()
+    with engrams.open(**settings) as engine:
+        build.vault(engine).sync()
+        assert values(NamespacedItems(engine, ANN, "t"), NOTES) == [{"count": 3}, {"content": "Ann plays the harp"}]

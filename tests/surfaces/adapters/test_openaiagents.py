@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -85,6 +86,21 @@ async def test_what_is_forgotten_elsewhere_leaves_the_history(engine: MemoryEngi
     assert "Bergen" not in str(item) and "cello" in item["content"]
     engine.forget(engine.list(scope=ANN, kinds=("turn",)).records[0].id, scope=ANN)
     assert await session.get_items() == []
+
+
+async def test_a_cancelled_change_is_made_whole(engine: MemoryEngine) -> None:
+    """Whoever cancels a change finds it made when the cancellation comes back; one that cannot be made leaves the session usable."""
+    session = OpenAIAgentsSession("s1", engine, ANN)
+    task = asyncio.create_task(session.add_items([{"role": "user", "content": f"Sentence number {number}"} for number in range(500)]))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(await session.get_items()) == 500
+    with pytest.raises(TypeError):
+        await session.add_items([{"role": "user", "content": object()}])
+    await session.add_items(SAID[:1])
+    assert len(await session.get_items()) == 501
 
 
 @pytest.mark.slow

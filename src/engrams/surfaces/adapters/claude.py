@@ -8,7 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.adapters.journal import ITEM, ItemJournal, JournalItem, join_texts, list_items, make_silent_item
+from engrams.surfaces.adapters.journal import (
+    ITEM,
+    ItemJournal,
+    JournalItem,
+    join_texts,
+    list_items,
+    make_silent_item,
+    read_item,
+    run_to_end,
+)
 from engrams.text.tagremoval import remove_tagged
 from engrams.types import Json, Record, Scope, ScopeInput
 
@@ -34,7 +43,7 @@ class ClaudeSessionStore:
         """Store entries in one durable write.
         One with a known ``uuid`` is skipped."""
         side = bool(key.get("subpath"))
-        await asyncio.to_thread(self._open(key).append, [_to_journal_item(entry, side) for entry in entries])
+        await run_to_end(self._open(key).append, [_to_journal_item(entry, side) for entry in entries])
 
     async def load(self, key: Mapping[str, str]) -> list[Any] | None:
         """Return a transcript's entries in order; None if there are none."""
@@ -53,7 +62,7 @@ class ClaudeSessionStore:
 
     async def delete(self, key: Mapping[str, str]) -> None:
         """Erase a transcript; without ``subpath`` the whole session."""
-        await asyncio.to_thread(self._erase, key)
+        await run_to_end(self._erase, key)
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
         """List the subpaths of a session."""
@@ -76,7 +85,7 @@ class ClaudeSessionStore:
     def _summarise(self, project: str, session: str, records: Sequence[Record]) -> Json:
         from claude_agent_sdk import fold_session_summary
 
-        entries = [record.meta[ITEM]["data"] for record in records]
+        entries = [read_item(record)["data"] for record in records]
         return {**fold_session_summary(None, {"project_key": project, "session_id": session}, entries), "mtime": _get_mtime(records)}
 
     def _erase(self, key: Mapping[str, str]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from engrams.errors import RefusedError
 from engrams.ports import Condition, Where
@@ -23,6 +24,8 @@ KEPT = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
 """Statuses of what a framework gets back: all that was neither forgotten nor purged."""
 
 Order: TypeAlias = Literal["newest", "oldest"]
+
+T = TypeVar("T")
 
 _PAGE, _LONGEST = 500, 200
 
@@ -90,8 +93,8 @@ class ItemJournal:
                 self._engine.purge(ids, scope=self.scope, later=True)
 
     def _to_turn(self, item: JournalItem) -> Turn:
-        meta = {ITEM: {**self._mark, "data": item.data}}
-        marked = meta if item.said else {**meta, UNSEARCHED: True}
+        data = {**self._mark, "data": item.data}
+        marked = {ITEM: {**data, "text": item.text.strip()}} if item.said else {ITEM: data, UNSEARCHED: True}
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
         return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
 
@@ -108,7 +111,22 @@ class ItemJournal:
         Data that was edited away by hand is no item."""
         for record in self._list_records(order):
             if "data" in record.meta[ITEM]:
-                yield record.id, record.meta[ITEM]["data"]
+                yield record.id, read_item(record)["data"]
+
+
+async def run_to_end(function: Callable[..., T], *given: Any) -> T:
+    """Run a change in a thread; cancelling waits for its end.
+    So whoever is told of the cancellation finds the change made whole, and not still under way."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *given))
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+    return task.result()
 
 
 def list_items(
@@ -132,6 +150,26 @@ def list_matching(engine: MemoryEngine, scope: Scope, where: Where, order: Order
         if not page.next:
             return
         after = page.next
+
+
+def read_item(record: Record) -> dict[str, Json]:
+    """Return an adapter's metadata of a record.
+    The text that it was put with is there as it is now, where it was edited since: in a file, on the page."""
+    item: dict[str, Json] = record.meta[ITEM]
+    put = item.get("text") or record.text
+    return item if put == record.text else dict(_replace_texts(item, put, record.text))
+
+
+def _replace_texts(value: Json, old: str, new: str) -> Json:
+    match value:
+        case str():
+            return value.replace(old, new)
+        case dict():
+            return {name: _replace_texts(part, old, new) for name, part in value.items()}
+        case list():
+            return [_replace_texts(part, old, new) for part in value]
+        case _:
+            return value
 
 
 def label_session(name: str) -> str:

@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, PutOp
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.base.embed import ensure_embeddings, get_text_at_path
 
-from engrams.surfaces.adapters.journal import ITEM
+from engrams.surfaces.adapters.journal import read_item
 from engrams.surfaces.adapters.namespaces import ItemWrite, Namespace, NamespacedItems, ScopeOf, describe_value, to_conditions
 from engrams.types import Record
 
@@ -286,7 +286,7 @@ def _check_ops(ops: Iterable[Any]) -> list[Any]:
 
 
 def _to_fields(record: Record) -> dict[str, Any]:
-    item = record.meta[ITEM]
+    item = read_item(record)
     moments = {name: datetime.fromisoformat(item[short]) for name, short in (("created_at", "created"), ("updated_at", "updated"))}
     return {"value": item["value"], "key": item["key"], "namespace": tuple(item["namespace"].split(".")), **moments}
 

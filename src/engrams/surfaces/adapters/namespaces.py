@@ -135,7 +135,7 @@ class NamespacedItems:
             "ttl": write.ttl, "created": created, "updated": self._engine.now().isoformat(),
         }  # fmt: skip
         vectors = {"vectors": _encode_vectors(write.vectors)} if write.vectors else {}
-        return {ITEM: {**item, **vectors}} if write.text else {ITEM: {**item, **vectors}, UNSEARCHED: True}
+        return {ITEM: {**item, **vectors, "text": write.text}} if write.text else {ITEM: {**item, **vectors}, UNSEARCHED: True}
 
     def _write_fresh(self, scope: Scope, kind: Kind, some: Sequence[tuple[ItemWrite, Turn]]) -> None:
         receipts = self._engine.write_turns([turn for _, turn in some], scope, kind)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.adapters.journal import ItemJournal, JournalItem, join_texts, make_silent_item
+from engrams.surfaces.adapters.journal import ItemJournal, JournalItem, join_texts, make_silent_item, run_to_end
 from engrams.types import Role, ScopeInput
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ class OpenAIAgentsSession:
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Store items in one durable write."""
-        await asyncio.to_thread(self._journal.append, [_to_journal_item(item) for item in items])
+        await run_to_end(self._journal.append, [_to_journal_item(item) for item in items])
 
     async def pop_item(self) -> Any | None:
         """Erase the newest item and return it; None if there is none."""
-        return await asyncio.to_thread(self._journal.pop)
+        return await run_to_end(self._journal.pop)
 
     async def clear_session(self) -> None:
         """Erase the conversation, with what was learned from it alone."""
-        await asyncio.to_thread(self._journal.clear)
+        await run_to_end(self._journal.clear)
 
 
 def _to_journal_item(item: Mapping[str, Any]) -> JournalItem:

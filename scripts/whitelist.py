@@ -188,6 +188,7 @@ _.read_records
 _.write_record
 _.delete_record
 _.read_entry
+_.read_history
 # Strands Agents
 StrandsMemoryStore
 AgentFrameworkContextProvider

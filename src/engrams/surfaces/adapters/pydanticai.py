@@ -133,6 +133,27 @@ class PydanticAIConversationStore(ConversationStore):
             raise KeyError(entry_id)
         return _ENTRY.validate_python(held.meta[ITEM]["data"])
 
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+        """Return the last ``limit`` entries up to ``head_id``, in order. KeyError: one is missing."""
+        return await asyncio.to_thread(self._read_history, head_id, limit)
+
+    def _read_history(self, head: str | None, limit: int | None) -> list[ConversationEntry]:
+        """Follow a history back through pages of entries, newest first."""
+        pages = list_items(self._engine, self._place, _mark("entry"), "newest")
+        known: dict[str, Any] = {}
+        found: list[ConversationEntry] = []
+        at = head
+        while at is not None and (limit is None or len(found) < limit):
+            while at not in known:
+                held = next(pages, None)
+                if held is None:
+                    raise KeyError(at)
+                data = held.meta[ITEM]["data"]
+                known[data["id"]] = data
+            found.append(_ENTRY.validate_python(known.pop(at)))
+            at = found[-1].parent_id
+        return found[::-1]
+
     def _find(self, holds: str, key: str) -> Record | None:
         where = Where("and", (Condition("external_id", "eq", hash_key(_ADAPTER, holds, key)), Condition("scope", "eq", self._place.key)))
         return next(iter(self._engine.list(scope=self._place, statuses=KEPT, where=where, limit=1).records), None)

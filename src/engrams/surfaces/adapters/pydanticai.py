@@ -134,7 +134,9 @@ class PydanticAIConversationStore(ConversationStore):
         return _ENTRY.validate_python(held.meta[ITEM]["data"])
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """Return the last entries up to ``head_id``, in order. KeyError: one is missing."""
+        """Return the last entries up to ``head_id``, in order.
+
+        KeyError: one is missing."""
         return await asyncio.to_thread(self._read_history, head_id, limit)
 
     def _read_history(self, head: str | None, limit: int | None) -> list[ConversationEntry]:

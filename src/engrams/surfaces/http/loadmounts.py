@@ -17,6 +17,7 @@ MODULES = (
     "engrams.surfaces.http.mem0.mount",
     "engrams.surfaces.http.api.mount",
     "engrams.surfaces.http.rest.mount",
+    "engrams.surfaces.mcp.mount",
     "engrams.surfaces.ui.mount",
     "engrams.surfaces.proxy.mount",
 )

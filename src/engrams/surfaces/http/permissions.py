@@ -127,6 +127,8 @@ _V1_SEGMENTS = frozenset(parts[1] for rows in _PERMISSIONS.values() for parts, _
 _NOTHING = Permission("nothing", "read", "other")
 _PROXIED = Permission("proxy", PROXY, "proxy")
 _CHAT = Permission("proxy.chat", PROXY, "/v1/chat/completions")
+_MCP, _MCP_SEARCH = Permission("mcp", "write", "/mcp"), Permission("mcp", "read", "/mcp/search")
+"""Tools over MCP; those of the profile ``search`` only read."""
 _FILES = Permission("view.page", OPEN, "/ui/")
 
 
@@ -144,6 +146,8 @@ def find_permission(method: str, path: str) -> Permission:
         return _FILES
     if parts[0] == "v1" and len(parts) > 1 and parts[1] in _V1_SEGMENTS:
         return _NOTHING
+    if parts[0] == "mcp":
+        return _MCP_SEARCH if path == _MCP_SEARCH.path else _MCP
     return _CHAT if path == _CHAT.path else _PROXIED
 
 

@@ -26,8 +26,8 @@ class ServeSettings(SettingsSection):
     offline: bool = Field(True, description="Without an upstream answer chat from memory. Off: the server needs an upstream to start.")
     upstream_learns: bool = Field(
         True,
-        description="Without a `chat.provider` of its own, memory asks a model of the upstream, if that is on this machine or `upstream_key`"
-        " is set: `chat.model`, else the first that it lists and that chats.",
+        description="Without a `chat.provider` of its own, memory asks a model of the upstream, if that is on this machine or"
+        " `upstream_key` is set: `chat.model`, else the first that it lists and that chats.",
     )
     upstream_key: str = Field("", description="Key for it; a client's own bearer token wins.", json_schema_extra={"secret": True})
     routes: tuple[UpstreamSettings, ...] = Field(

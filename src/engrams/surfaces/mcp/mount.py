@@ -86,7 +86,7 @@ class McpMount:
         await server.sessions.handle_request(scope, receive, send)
 
     def _find_owner(self, headers: Mapping[str, str]) -> Scope:
-        """Find the owner by key, else by header; a key's users are parts of it."""
+        """Find the owner by key, else by header."""
         user, keyed = unquote(headers.get("x-engrams-user", "")).strip(), headers.get("x-engrams-owner", "")
         if not keyed:
             return Scope(("user", user or self._settings.owner))

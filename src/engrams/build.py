@@ -26,6 +26,7 @@ from engrams.settings import EncryptionSettings, Settings, in_test_mode, load
 from engrams.store.factory import choose_store as store
 from engrams.store.factory import find_database, is_served
 from engrams.store.factory import migrate_store as migrate_store
+from engrams.store.factory import move_memory as move_memory
 from engrams.store.sqlite import SqliteStore, rescuelosses
 from engrams.types import Kind, Record
 

@@ -103,6 +103,7 @@ def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     assert began.wait(10)
     fast = threading.Thread(target=lambda: add(reader, early))
     fast.start()
+    fast.join(0.3)
     # Whatever the reader sees now, it must not make it skip the one that commits later.
     found(reader, "words")
     go.set()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from engrams import encryption
 from engrams.errors import ExtraError, SettingsError, install_hint
 from engrams.ports import Clock, Store
 from engrams.settings import Settings
+from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite import SqliteStore
+
+Report: TypeAlias = Callable[[int, int], object]
 
 _SCHEMES = ("postgresql", "postgres")
 
@@ -38,6 +43,23 @@ def migrate_store(url: str) -> tuple[str, ...]:
     except ImportError as problem:
         raise _missing(problem) from None
     return migrate(url)
+
+
+def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> dict[str, int]:
+    """Copy the configured store's memory to another address; numbers of it.
+
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty."""
+    from engrams.store.sql.move import move_store
+
+    section = settings.store.model_copy(update={"url": to})
+    source, target = choose_store(settings, clock), choose_store(settings.model_copy(update={"store": section}), clock)
+    try:
+        if not isinstance(source, SqlStore) or not isinstance(target, SqlStore) or ":memory:" in (to, settings.store.url):
+            raise SettingsError("Memory moves between a database file and Postgres.", hint="Give --to the address of the other one.")
+        return move_store(source, target, report)
+    finally:
+        source.close()
+        target.close()
 
 
 def is_served(settings: Settings) -> bool:

@@ -81,3 +81,6 @@ SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended(kind || '|' || key, 
 SELECT (SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relnamespace = 'engrams'::regnamespace AND relkind = 'r'),
     (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM jobs), (SELECT count(*) FROM sessions),
     (SELECT count(*) FROM outbox);
+
+-- name: every_owner
+SELECT owner FROM owners ORDER BY owner;

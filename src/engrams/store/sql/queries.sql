@@ -413,3 +413,20 @@ SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT c
     (SELECT count(*) FROM jobs), (SELECT count(*) FROM sessions), (SELECT count(*) FROM owner_state),
     (SELECT count(*) FROM outbox), (SELECT count(*) FROM lexicon);
 
+-- name: every_owner
+SELECT owner FROM records UNION SELECT owner FROM sessions UNION SELECT owner FROM owner_state WHERE owner <> ''
+UNION SELECT owner FROM edges UNION SELECT owner FROM topics UNION SELECT owner FROM outbox ORDER BY 1;
+
+-- name: move_history
+SELECT records.id, h.version, h.at, h.action, h.actor, h.reason, h.before, h.after
+FROM records JOIN history AS h ON h.record = records.number WHERE records.owner = ? ORDER BY 1, 2;
+
+-- name: move_quotes
+SELECT records.id, q.source, q.current FROM records JOIN quotes AS q ON q.record = records.number WHERE records.owner = ? ORDER BY 1, 2;
+
+-- name: move_vectors
+SELECT records.id, models.name, models.dimension, v.data
+FROM records JOIN vectors AS v ON v.record = records.number JOIN models ON models.id = v.model WHERE records.owner = ? ORDER BY 1, 2;
+
+-- name: move_spend
+SELECT name, value FROM counters WHERE name LIKE 'chat %' ORDER BY name;

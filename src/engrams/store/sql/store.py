@@ -47,6 +47,8 @@ class SqlStore:
         self._database, self._dialect = database, dialect
         self._clock = clock
         self._index_cache = IndexCache(database, dialect, settings, clock)
+        self.dialect, self.read, self.write = dialect, database.read_as, database.write_as
+        """For a move, which copies rows."""
 
     # ---------------------------------------------------------------------------------------------------- records
 

@@ -66,6 +66,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("vault", "Write memory and files to one checked backup file."),
     "recover": ("vault", "Restore a backup into a home without memory."),
     "encrypt": ("encrypt", "Encrypt the home, change its key, decrypt it, or show how it is."),
+    "move": ("fleet", "Copy all memory to Postgres, or from there to a file."),
     "migrate": ("fleet", "Make the tables of a Postgres database, or bring them up to date."),
 }
 """Name -> module and one-line help; `engrams --help` loads no module."""

@@ -88,7 +88,8 @@ def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     from engrams.store.sql.commit import BatchCommit
 
     writer, reader = two
-    early, late = record("early words"), record("late words")
+    # Of two kinds: their counts are two rows, so that nothing but the owner parts the writes.
+    early, late = record("early words"), turn("late words")
     add(writer, record("warm up"))
     assert found(reader, "warm")
     began, go = threading.Event(), threading.Event()

@@ -124,6 +124,8 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was given."""
     if not settings.incognito:
         return given or choose_embedder(settings.embed)
+    if settings.embed.incognito == "null":
+        return NullEmbedder()
     if given is not None:
         require_incognito(given)
         return given

@@ -19,6 +19,7 @@ from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import WorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
+from engrams.verbs import MemoryVerbs
 from engrams.write import derivedsources
 from engrams.write import manualedits as edits
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int], None]
 
 
-class MemoryEngine:
+class MemoryEngine(MemoryVerbs):
     """Durable, layered, explainable memory for LLM agents.
 
     Thread safe; several processes may work on one home.

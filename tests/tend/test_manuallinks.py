@@ -139,11 +139,13 @@ def test_recall_has_three_modes(engine: MemoryEngine) -> None:
 
 
 def test_a_scope_sees_itself_and_those_above(engine: MemoryEngine) -> None:
-    """What a link leads to in another project is not shown in this one."""
+    """What a link leads to in another project is not shown in this one; two projects are never linked with each other."""
     here, there = (*ANN, "project", "p"), (*ANN, "project", "q")
     one, two, top = note(engine, "Plan of p.", here), note(engine, "Plan of q.", there), note(engine, "Plan of all.")
-    for other in (two, top):
-        engine.links.link(one, other, scope=ANN)
+    for other in (one, two):
+        engine.links.link(top, other, scope=ANN)
+    with pytest.raises(RefusedError, match="two projects"):
+        engine.links.link(one, two, scope=ANN)
     assert [each.record.id for each in engine.links.related(one, scope=here)] == [top]
     assert len(engine.links.related(one, scope=ANN)) == 2
 

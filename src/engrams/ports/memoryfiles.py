@@ -49,6 +49,11 @@ class MemoryFiles(Protocol):
     """Memory as files.
     The part of a vault that an engine and its surfaces need."""
 
+    def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
+        """Move lasting facts from recent notes into MEMORY.md.
+        False: nothing new."""
+        ...
+
     def write(self) -> object:
         """Bring the files up to date with the store."""
         ...

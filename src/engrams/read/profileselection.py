@@ -34,6 +34,8 @@ def fits_profile(record: Record) -> bool:
 
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope or a conversation of theirs, not in a project; or
     stated as a fact, as it is. Lasting: a lasting category, no end, no hearsay or supposition, no event but a change of state."""
+    if record.kind is Kind.NOTE:
+        return all(label in _OWN_LABELS for label in record.scope.labels[2::2])
     if record.kind not in _DESCRIBING or not (record.subject or record.category):
         return True
     names, subject = (_USER, record.scope.labels[1].casefold()), record.subject.casefold()
@@ -54,13 +56,13 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
     """Select corrections and rules, then the most believed statements, within ``tokens``."""
     section = deps.settings
     if request.already_shown or section.profile_order == "ambient":
-        every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
+        every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
         fresh = [record for record in _filter_standing(every, section) if record.id not in request.already_shown]
         if section.profile_order == "ambient":
             fresh.sort(key=lambda record: (-ambient_score(record, request.now), record.id))
         return _fit_statements(fresh, tokens, section, counter)
     if not section.correction_tokens:
-        asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL))
+        asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL), section.profile_notes)
         key = (request.reach, request.kinds, tokens)
         seen = tuple((slot.id, slot.version) for slot in deps.records.slots(asked)) if request.as_of is None else ()
         known = deps.profiles.find(key, seen) if seen else None
@@ -74,16 +76,18 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
             if seen:
                 deps.profiles.keep(key, seen, kept)
             return kept
-    every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST))).records
+    every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
     return _fit_statements(_filter_standing(every, section), tokens, section, counter)
 
 
-def _profile_query(request: ReadRequest, most: int) -> RecordQuery:
-    kinds = tuple(kind for kind in _PROFILE if kind in (request.kinds or _PROFILE))
+def _profile_query(request: ReadRequest, most: int, notes: bool) -> RecordQuery:
+    kinds = tuple(kind for kind in (*_PROFILE, *((Kind.NOTE,) if notes else ())) if kind in (request.kinds or (*_PROFILE, Kind.NOTE)))
     return RecordQuery(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
 
 
 def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
+    quoted = {item.source for record in records for item in record.evidence}
+    records = [record for record in records if record.id not in quoted]
     return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
 
 

@@ -25,6 +25,7 @@ from engrams.write.ignoredfiles import read_rooted_rules
 from engrams.write.turnconversion import JournaledTurns, clean_secrets, journal_turns
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
+_NO_CRISIS = ("none", "low", "")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
 
 
@@ -100,7 +101,7 @@ class TurnIngest:
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
         records = tuple(put.record for put in puts)
-        jobs = self._make_jobs(puts, scope, lease, quiet)
+        jobs = self._make_jobs(puts, scope, lease, quiet, learning=not self._is_in_crisis(records, scope))
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
         batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
         entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
@@ -175,11 +176,20 @@ class TurnIngest:
             raise RefusedError("Not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
         return kept
 
-    def _make_jobs(self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None) -> tuple[JobSpec, ...]:
+    def _is_in_crisis(self, records: Sequence[Record], scope: Scope) -> bool:
+        """True for turns of a session in a crisis.
+        Nothing is learned from them (004)."""
+        names = dict.fromkeys(record.session for record in records if record.session)
+        rows = [row for name in names if (row := self._store.load(scope.owner, name)) is not None]
+        return any(str(row.data.get("crisis", "none")) not in _NO_CRISIS for row in rows)
+
+    def _make_jobs(
+        self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None, *, learning: bool = True
+    ) -> tuple[JobSpec, ...]:
         section, jobs = self._settings.write, []
         records = [put.record for put in puts]
         learn = [record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE]
-        if learn and section.extract != "off":
+        if learn and learning and section.extract != "off":
             jobs.append(self._make_extract_job(records, learn, scope, lease, quiet))
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
             jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))

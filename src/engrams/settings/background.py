@@ -43,7 +43,12 @@ class SessionSettings(SettingsSection):
     min_turns: int = Field(3, ge=1, description="Substantive turns that make a session worth an account.")
     episode_chars: int = Field(600, ge=40, description="Most characters of the account.")
     shutdown_seconds: float = Field(10.0, ge=0, description="At close: seconds for models to answer and for sessions begun here to end.")
-    mode: Literal["local", "synced"] = Field("local", description="Where memory is kept; synced is the same today.")
+    mode: Literal["local", "synced"] = Field(
+        "local", description="Where memory is kept; synced: the same today; incognito, guest: nowhere."
+    )
+    owner: Literal["person", "thread"] = Field(
+        "person", description="Whose memory is meant where nobody is named. person: `user`, else the login. thread: the conversation's own."
+    )
     recall: bool = Field(True, description="Recall facts for an owner who never decided about it.")
 
 

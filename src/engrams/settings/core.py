@@ -73,6 +73,7 @@ class EmbedSettings(SettingsSection):
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
     query_prefix: str | None = Field(None, description="Text put before a query. None: the one of the model's card; empty: none.")
     dimension: int = Field(0, ge=0, description="Number of dimensions to ask the server for. 0: its own.")
+    incognito: Literal["own", "null"] = Field("own", description="In incognito. own: this model, if it keeps nothing. null: no vectors.")
     batch_size: int = Field(64, ge=1, description="Texts in one call.")
     timeout_seconds: float = Field(30.0, gt=0, description="Seconds a call may take.")
 

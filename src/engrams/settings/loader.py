@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic.fields import FieldInfo
 
-from engrams.errors import SettingsError
+from engrams.errors import ScopeError, SettingsError
 from engrams.settings.background import (
     GardenSettings,
     JobSettings,
@@ -37,6 +37,11 @@ _NAME_HINT = 'Give `--user NAME`, or `user = "NAME"` in config.toml (ENGRAMS_USE
 
 _PASSPHRASES = ("ENGRAMS_PASSPHRASE", "ENGRAMS_NEW_PASSPHRASE")
 """Variables that are no settings: a passphrase belongs to no file."""
+
+_FOREIGN = "environment"
+"""Section of a preset with variables of the system that it follows."""
+
+_SILENT_MODES = ("incognito", "guest")
 
 TEST_FOLDER = "test-mode"
 """The folder of test mode in the home. A home of that name is one of test mode already."""
@@ -93,10 +98,17 @@ class Settings(SettingsSection):
         """Default owner of a call that names none.
         ``user``, else the login name as it was when the settings were made.
 
-        SettingsError: neither is known, as in a container whose user has no name."""
+        SettingsError: neither is known, as in a container whose user has no name. ScopeError: ``sessions.owner`` is ``thread``."""
+        if not self.user and self.sessions.owner == "thread":
+            raise ScopeError("Nobody says whose memory this is.", hint="Name a person (--user) or a conversation (--conversation).")
         if not (self.user or self._login):
             raise SettingsError("Nobody says whose memory this is: `user` is not set, and this login has no name.", hint=_NAME_HINT)
         return self.user or self._login
+
+    def owner_labels(self, thread: str = "") -> tuple[str, str]:
+        """Owner of a call that names nobody, in the conversation ``thread``."""
+        by_thread = thread and not self.user and self.sessions.owner == "thread"
+        return ("session", thread) if by_thread else ("user", self.owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +144,15 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     preset = str(given.get("preset") or from_env.get("preset") or from_file.get("preset") or "default")
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
+    from_env = {**_read_foreign(preset, env), **from_env}
     layers = [(f"preset {preset}", _preset(preset)), (str(file), from_file), ("environment", from_env), ("argument", given)]
     for source, layer in layers:
         values.update(layer)
         origin.update(dict.fromkeys(layer, source))
     values["home"] = home
     values["preset"] = preset
+    if values.get("sessions.mode") in _SILENT_MODES:
+        values |= {"sessions.mode": "local", "incognito": True}
     try:
         settings = Settings.model_validate(_nest(values))
     except ValidationError as problem:
@@ -256,7 +271,24 @@ def _explain(problem: ValidationError, origin: Mapping[str, str]) -> SettingsErr
 def _preset(name: str) -> dict[str, Any]:
     if name not in presets():
         raise SettingsError(f"There is no preset {name!r}.", hint=f"The presets are: {', '.join(presets())}.")
-    return _flatten(_parse_toml((resources.files("engrams") / "presets" / f"{name}.toml").read_text("utf-8"), name))
+    return _flatten({section: held for section, held in _read_preset(name).items() if section != _FOREIGN})
+
+
+def _read_preset(name: str) -> dict[str, Any]:
+    return _parse_toml((resources.files("engrams") / "presets" / f"{name}.toml").read_text("utf-8"), name)
+
+
+def _read_foreign(preset: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """Settings from the variables of the system that a preset follows.
+
+    ``NAME = ["setting", "other=value"]``: its value for the first, and what goes with it."""
+    known = _read_preset(preset).get(_FOREIGN, {}) if preset in presets() else {}
+    found: dict[str, Any] = {}
+    for name, (setting, *others) in known.items():
+        if name in env:
+            found[setting] = env[name].partition("/api")[0] if setting.endswith(".url") else env[name]
+            found |= dict(other.split("=", 1) for other in others)
+    return found
 
 
 def _parse_toml(text: str, where: str) -> dict[str, Any]:

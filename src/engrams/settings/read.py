@@ -124,6 +124,7 @@ class ReadSettings(SettingsSection):
     dedup_overlap: Share = Field(0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one.")
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context.")
     confidence_decay: bool = Field(False, description="Multiply the score of a statement by its confidence, decayed by age, use and trust.")
+    profile_notes: bool = Field(False, description="Show in the profile what was stored as it is, where no fact was taken from it.")
     profile_order: Literal["believed", "ambient"] = Field(
         "believed", description="believed: corrections, rules, then by confidence. ambient: by age, use, kind, trust and strength."
     )

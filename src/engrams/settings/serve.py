@@ -68,6 +68,11 @@ class VaultSettings(SettingsSection):
     git_seconds: float = Field(5.0, ge=0, description="Seconds of quiet before a commit.")
     remote: str = Field("", description="URL of a git remote to keep in step with. Empty: none.")
     daily: bool = Field(True, description="Write daily notes.")
+    daily_reasons: tuple[str, ...] = Field(
+        ("trim", "overflow", "session end", "daily summary", "note"),
+        description="What writes the day's note: trimmed messages, an overflow, a session's end, a day's summary, notes.",
+    )
+    core_days: int = Field(1, ge=1, le=30, description="Days on whose notes a line must stand before a dream without a model keeps it.")
     dream_at: str = Field("23:55", description="Time of day (UTC) of the dream. Empty: only by hand or by the other triggers.")
     dream_files: int = Field(0, ge=0, description="Dream after this many new daily notes. 0: never for that.")
     dream_bytes: int = Field(0, ge=0, description="Dream when MEMORY.md and the notes since the last dream exceed this. 0: never.")

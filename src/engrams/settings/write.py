@@ -63,6 +63,7 @@ class WriteSettings(SettingsSection):
         le=1,
         description="Cosine from which a model is shown the five nearest of the same category. 0: rules choose.",
     )
+    categories: tuple[str, ...] = Field((), description="Categories that there are; another becomes that of its kind. Empty: any.")
     max_facts: int = Field(0, ge=0, description="Most statements learned from one message. 0: any number.")
     reach: Literal["owner", "conversation"] = Field(
         "owner",

@@ -27,12 +27,13 @@ from engrams.ports import (
 from engrams.read.fusion import exponential_decay
 from engrams.settings import Settings
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
+from engrams.write.relatedstatements import STATEMENTS
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
 
-ITEMS = (Kind.TURN, Kind.NOTE)
-"""Kinds of the recent tier; extracted statements are not moved."""
+ITEMS = (Kind.TURN, Kind.NOTE, *STATEMENTS)
+"""Kinds of the recent tier."""
 
 TopicRefresh = Callable[[Scope], object]
 """Refreshes a scope's topics, so that topic search finds new exchanges."""

@@ -36,7 +36,8 @@ class DailyNotes:
         parts = self._parts
         said = drop_scheduled([record for record in asked.records if record.text.strip()])
         mark = f"flushed:{asked.owner.key}:{_hash_turns(said)}"
-        if not parts.settings.daily or not said or parts.state.get_fact(mark):
+        wanted = parts.settings.daily and asked.reason in parts.settings.daily_reasons
+        if not wanted or not said or parts.state.get_fact(mark):
             return False
         lines = self._make_lines(asked.owner, said)
         now = parts.clock()
@@ -54,7 +55,8 @@ class DailyNotes:
         parts = self._parts
         said = drop_scheduled(self._find_turns(owner, day))
         mark = f"summary:{owner.key}:{day}"
-        if not parts.settings.daily or not said or parts.state.get_fact(mark) == _hash_turns(said):
+        wanted = parts.settings.daily and "daily summary" in parts.settings.daily_reasons
+        if not wanted or not said or parts.state.get_fact(mark) == _hash_turns(said):
             return False
         lines = self._make_lines(owner, said)
         with parts.lock:

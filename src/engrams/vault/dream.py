@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
@@ -100,7 +101,7 @@ class DreamRunner:
         memory = data.decode("utf-8", "replace")
         if self._chat is not None:
             return self._ask_model(self._chat, owner, memory, notes, (today, hash_bytes(data), source))
-        known, new = memorymd.parse(memory), memorymd.parse(notes, fresh=True)
+        known, new = memorymd.parse(memory), _often_noted(memorymd.parse(notes, fresh=True), parts.settings.core_days)
         tidied = memorymd.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
         diary = _render_diary(tidied)
         return DreamPlan(
@@ -234,6 +235,13 @@ class DreamRunner:
         head = old.decode("utf-8", "replace").rstrip("\n") if old else f"# Dream of {day:%Y-%m-%d}"
         new = f"{head}\n\n## {self._parts.clock():%H:%M}\n\n{text.strip()}\n".encode()
         self._parts.replace_file(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})
+
+
+def _often_noted(items: Sequence[MemoryItem], days: int) -> tuple[MemoryItem, ...]:
+    """Items that stand in the notes of so many days.
+    A day's note holds a line once."""
+    counts = Counter(content_hash(item.text) for item in items)
+    return tuple(item for item in items if counts[content_hash(item.text)] >= days)
 
 
 def _topic_of(record: Record) -> str:

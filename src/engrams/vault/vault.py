@@ -127,6 +127,12 @@ class Vault:
         self._schedule_commit()
         return report
 
+    def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
+        """Dream now, and index what was written."""
+        done = self.days.dreams.dream(owner, days, force=force)
+        self.sync()
+        return done
+
     def write(self) -> int:
         """Write the files of everything that changed; return their number."""
         with self.parts.lock:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -109,3 +110,10 @@ def normalize_category(given: str, kind: Kind) -> str:
     """Normalize a model's category; without one, derive it from the kind."""
     word = " ".join(given.casefold().split())
     return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")
+
+
+def close_category(candidate: CandidateStatement, known: Collection[str]) -> CandidateStatement:
+    """Replace an unknown category by that of the statement's kind."""
+    if not candidate.category or candidate.category in known:
+        return candidate
+    return replace(candidate, category=_OF_KIND.get(candidate.kind, "knowledge"))

@@ -15,7 +15,7 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
-from engrams.write.candidate import CandidateStatement, canonical_subject
+from engrams.write.candidate import CandidateStatement, canonical_subject, close_category
 from engrams.write.changeset import ChangeSet, derived_id
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.dependencies import WriteDeps as WriteDeps
@@ -102,6 +102,8 @@ def extract_candidates(
     replies = find_replies(ordered, deps) if deps.chat is not None and deps.settings.extract in ("llm", "auto") else frozenset()
     open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)
+    if known := deps.settings.categories:
+        found = {name: [close_category(one, known) for one in candidates] for name, candidates in found.items()}
     if most := deps.settings.max_facts:
         found = {name: candidates[:most] for name, candidates in found.items()}
     if not fresh:

@@ -58,7 +58,7 @@ def test_explain_tells_every_score_and_asks_nobody(api: httpx2.Client, model: Sc
     told = api.post("/explain/implementation", json={"query": "which crate stands in hall 2?"}).json()
     assert len(told["rows"]) >= 9
     for row in told["rows"]:
-        assert set(row) == {"id", "text", "tier", "sim", "recency", "importance", "score", "selected", "dropped"}
+        assert set(row) == {"id", "text", "tier", "sim", "recency", "importance", "score", "selected", "dropped", "parts"}
         assert 0 <= row["sim"] <= 1 and 0 < row["recency"] <= 1 and 0 <= row["importance"] <= 1
         assert row["selected"] == (row["dropped"] == "")
     assert sum(row["selected"] for row in told["rows"]) == 6

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.types import Json, Kind, Record, Scope, ScopeInput
+from engrams.verbs import ACTIONS, Action
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
-Action: TypeAlias = Literal["create", "update", "delete"]
 
-ACTIONS: tuple[Action, ...] = get_args(Action)
 SNIPPET = 500
 """Characters of a found memory that `search` returns at most (001)."""
 _MOST = 100
@@ -51,22 +50,10 @@ class AgentMemory:
 
         InputError: creating with an id, changing or putting away without one, no content, no such action. RefusedError: not permitted, or
         the content holds a secret and ``write.secrets`` is ``refuse``. NotFoundError: no such memory in this scope."""
-        if action not in ACTIONS:
-            raise InputError(f"There is no action {action!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
-        if action not in self.permitted:
+        if action in ACTIONS and action not in self.permitted:
             raise RefusedError(f"This agent may not {action} memories.", hint=f"It may: {', '.join(self.permitted) or 'nothing'}.")
-        if action == "create" and id:
-            raise InputError("A new memory gets its id from memory.", hint="Leave the id out, or use the action update.")
-        if action != "create" and not id:
-            raise InputError(f"No memory to {action} was named.", hint="Give its id, as a search shows it.")
-        if action != "delete" and not content.strip():
-            raise InputError("There is nothing to remember.", hint="Give the content.")
-        if action == "create":
-            return self.engine.add(content, scope=self.scope).id
-        record = self._get_visible(id)
-        if action == "update":
-            return self.engine.edit(record.id, scope=self.scope, text=content, reason="an agent changed it").id
-        return self.engine.forget(record.id, scope=self.scope, reason="an agent put it away").id
+        known = self._get_visible(id).id if id and action in ("update", "delete") else id
+        return self.engine.manage(content, action, known, scope=self.scope)
 
     def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """Find memories that answer a query, best first.
@@ -79,27 +66,19 @@ class AgentMemory:
         """Store messages that leave the context; False: they hold nothing.
 
         They are journaled, and written into the day's note if ``vault.enabled``."""
-        return self.engine.summaries.flush(messages, scope=self.scope, session=session, reason=reason)
+        return self.engine.flush(messages, scope=self.scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, force: bool = False) -> bool:
         """Move lasting facts from recent notes into MEMORY.md.
 
         ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
-        if self.engine.vault is None:
-            return False
-        from engrams.build import vault as open_vault
-
-        vault = open_vault(self.engine)
-        self.engine.drain()
-        done = bool(vault.days.dreams.dream(self.scope.owner, days, force=force))
-        vault.sync()
-        return done
+        return self.engine.dream(days, scope=self.scope, force=force)
 
     def format_for_injection(self, query: str = "", max_tokens: int | None = None) -> str:
         """Format memory as prompt text within a token budget.
 
         ``max_tokens`` None: ``read.context_tokens``. Empty if there is no memory."""
-        return self.engine.context(query, scope=self.scope, tokens=max_tokens).text
+        return self.engine.format_for_injection(query, scope=self.scope, max_tokens=max_tokens)
 
     def deliver(self, query: str | Sequence[Mapping[str, Any]], session: str, max_tokens: int | None = None) -> str:
         """Format the memory for one turn of a conversation, as ``delivery`` says.

@@ -48,7 +48,8 @@ class GlobalOptions:
         """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
         parts = {"agent": self.agent, "project": self.project, "conversation": self.conversation}
         deeper = (label for name, value in parts.items() if value is not None for label in (name, value))
-        return ("user", self.user if self.user is not None else settings.owner, *deeper)
+        owner = ("user", self.user) if self.user is not None else settings.owner_labels(self.conversation or "")
+        return (*owner, *deeper)
 
     @contextmanager
     def open(self) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:

@@ -104,7 +104,7 @@ def check_settings(settings: Settings) -> None:
     """Refuse unsafe settings.
     SettingsError: reachable without a key, its own upstream, nobody's memory."""
     serve = settings.serve
-    _ = settings.owner  # Refuses to start where nobody's memory would be meant.
+    _ = settings.owner_labels("any")  # Refuses to start where nobody's memory would be meant.
     host = serve.host.strip("[]").casefold()
     keyed = any(key.is_live(now()) for key in ApiKeyStore.open(settings.home).list())
     if not is_loopback(host) and not keyed:

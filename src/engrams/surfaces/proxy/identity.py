@@ -55,7 +55,9 @@ def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: 
         conversation,
         envelope.thread_id,
     )
-    scope = _key_scope(headers.get("x-engrams-owner", ""), user) or Scope(("user", user or settings.owner))
+    scope = _key_scope(headers.get("x-engrams-owner", ""), user) or Scope(
+        ("user", user) if user else settings.owner_labels(session or opening_id(envelope))
+    )
     scope = scope.within("project", project) if project else scope
     scope = scope.within("conversation", conversation) if conversation else scope
     return ChatCaller(

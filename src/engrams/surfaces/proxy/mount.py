@@ -66,7 +66,7 @@ class ProxyMount:
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH)
         if self._settings.enabled:
-            owner = types.Scope(("user", self._settings.owner))
+            owner = types.Scope(self._settings.owner_labels("any"))
             self._warming = asyncio.create_task(self._memory.warm(owner))
 
     async def stop(self) -> None:

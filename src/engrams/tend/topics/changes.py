@@ -12,7 +12,7 @@ import numpy as np
 
 from engrams.ports import EmbedderCard, ScopeReach, Store, WriteBatch
 from engrams.tend.topics.cluster import TopicCentres, group_rows, mean
-from engrams.tend.topics.label import first_characters
+from engrams.tend.topics.label import label_by_text
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class TopicEditor:
         if place >= 0:
             self._centres.join(place, row)
         else:
-            place = self._add_topic(make_topic_id("topic", (self._scope.key, record.id)), first_characters(record.text), row, 1)
+            place = self._add_topic(make_topic_id("topic", (self._scope.key, record.id)), label_by_text(record), row, 1)
         self.members[place].append(record.id)
         self._edges.append(self._make_edge(record.id, place))
         self._changed.add(place)
@@ -150,7 +150,7 @@ class TopicEditor:
             self.rename(place, self._load_label(names[0]), False)
 
     def _load_label(self, name: str) -> str:
-        return first_characters(self._store.get(self._scope.owner, [name])[0].text)
+        return label_by_text(self._store.get(self._scope.owner, [name])[0])
 
     def _make_edge(self, name: str, place: int) -> Edge:
         return Edge(self._scope.owner, name, self.topics[place].id, EdgeType.IN_TOPIC)

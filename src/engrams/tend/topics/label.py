@@ -12,7 +12,7 @@ from engrams.errors import EngramsError
 from engrams.ports import Chat, ChatMessage, ChatRequest
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
-from engrams.types import Record
+from engrams.types import Kind, Record
 
 FIRST = 80
 """Characters of the first member's text that name a topic (000)."""
@@ -41,6 +41,13 @@ _log = logging.getLogger(__name__)
 def first_characters(text: str) -> str:
     """Return the first 80 characters, on one line."""
     return " ".join(text.split())[:FIRST].rstrip()
+
+
+def label_by_text(record: Record) -> str:
+    """Label a topic by its first member.
+    An exchange gives the user's text."""
+    said = record.kind is Kind.EXCHANGE and record.role != "assistant" and record.evidence
+    return first_characters(record.evidence[0].quote if said else record.text)
 
 
 def find_common_tag(records: Sequence[Record]) -> str:

@@ -136,7 +136,7 @@ class MemoryTopics:
             if members:
                 # The label may quote a member that was forgotten.
                 stale = len(members) < len(names) and not topic.named
-                shown = replace(topic, label=label.first_characters(members[0].text)) if stale else topic
+                shown = replace(topic, label=label.label_by_text(members[0])) if stale else topic
                 groups.append(TopicGroup(shown, members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))))
         return tuple(groups)
 
@@ -166,7 +166,7 @@ class MemoryTopics:
             if row.any():
                 made += board.add_member(record, row, section.join_cosine)
                 joined += 1
-        texts = {record.id: label.first_characters(record.text) for record in records}
+        texts = {record.id: label.label_by_text(record) for record in records}
         return TopicChange(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
 
     def _label(self, scope: Scope) -> TopicChange:

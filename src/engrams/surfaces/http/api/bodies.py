@@ -36,7 +36,7 @@ class AgentServiceInfo(BaseModel):
 class AgentTraceRow(BaseModel):
     """Candidate of a read; ``dropped`` says why it was not selected.
 
-    ``sim``, ``recency`` and ``importance`` are 0..1."""
+    ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``."""
 
     id: str
     text: str
@@ -47,6 +47,7 @@ class AgentTraceRow(BaseModel):
     score: float
     selected: bool
     dropped: str
+    parts: dict[str, float]
 
 
 class AgentTrace(BaseModel):

@@ -27,8 +27,7 @@ def router(settings: Settings) -> APIRouter:
     @routes.get("/status", responses=error_responses())
     def status(caller: ScopedCaller) -> bodies.MemoryStatusResponse:
         """Count active memories by layer; say if facts are recalled."""
-        held = caller.engine.inspect.counts(caller.reach)["active_layers"]
-        counts = {layer.value: held.get(layer, 0) for layer in Layer}
+        counts = {layer.value: len(_list_layer(caller, layer)) for layer in Layer}
         names = {layer.value: name for layer, name in PRODUCT.items()}
         return bodies.MemoryStatusResponse(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
 

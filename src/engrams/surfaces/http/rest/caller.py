@@ -73,7 +73,7 @@ async def get_caller(
     x_engrams_user: User = "",
 ) -> IdentifiedCaller:
     """Identify the caller and the part of memory asked for (dependency)."""
-    found = find_caller(request, decode_header(x_engrams_user).strip())
+    found = find_caller(request, decode_header(x_engrams_user).strip(), conversation)
     scope = found.scope.within("project", project) if project else found.scope
     return IdentifiedCaller(found.engine, found.owner, scope.within("conversation", conversation) if conversation else scope, found.key)
 
@@ -83,13 +83,14 @@ async def get_person(request: Request, x_engrams_user: User = "") -> IdentifiedC
     return find_caller(request, decode_header(x_engrams_user).strip())
 
 
-def find_caller(request: Request, user: str) -> IdentifiedCaller:
+def find_caller(request: Request, user: str, conversation: str = "") -> IdentifiedCaller:
     """Find the caller for a user name.
 
     A key never leaves its owner: another user's name is a part of that owner's memory."""
     engine: MemoryEngine = request.app.state.engine
     key: ApiKey | None = request.scope.get(KEY)
-    owner = Scope(("user", user or engine.settings.owner)) if key is None else key.owner
+    named = ("user", user) if user else None
+    owner = Scope(named or engine.settings.owner_labels(conversation)) if key is None else key.owner
     request.scope[OWNER] = owner.key
     scope = owner if key is None else user_scope(owner, user)
     return IdentifiedCaller(engine, owner, scope, key)

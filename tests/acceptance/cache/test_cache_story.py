@@ -1,0 +1,221 @@
+"""The tiered cache's document (000), played against ``engrams serve --preset cache`` and the engine on a clock of ours."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.process import Door, eventually, run, served
+
+import engrams
+from engrams import Turn
+from engrams.settings import load
+from engrams.testing import HashEmbedder, ScriptedModel, ScriptedReply, ScriptedRequest, SettableClock
+from engrams.types import Kind, Scope, Tier
+
+AGENT = "implementation"
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def answer(request: ScriptedRequest) -> Any:
+    """A judge that finds greetings worthless and the rest worth keeping, and a friendly assistant."""
+    text = request.prompt
+    if "How much will it matter" in text:
+        return "0.2" if "nice weather" in text else "0.8"
+    if "Put what was said below into one short sentence" in text:
+        return "condensed"
+    if request.schema is not None:
+        return {"statements": [], "names": [{"id": 1, "name": "shared theme here"}]}
+    return ScriptedReply("Noted, the pump is fine")
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    home = tmp_path_factory.mktemp("cache") / "home"
+    with ScriptedModel(answer=answer) as model:
+        chat = {"chat.provider": "openai", "chat.model": "m", "chat.url": model.url}
+        options = [part for name, value in chat.items() for part in ("--set", f"{name}={value}")]
+        with served("cache", home, model, *options, L0_MAXLEN="6") as door:
+            yield door
+
+
+def talk(door: Door, message: str) -> Any:
+    return door.post(f"/api/chat/{AGENT}", {"message": message})
+
+
+def state(door: Door) -> Any:
+    return door.get(f"/api/state/{AGENT}")
+
+
+@pytest.mark.covers("S0.52", "S0.57", "S0.55")
+def test_who_is_there(door: Door) -> None:
+    """Models and the one agent; nothing on disk before the first write; an unknown agent is 404; a page shows the rest."""
+    assert door.get("/api/agents") == [AGENT]
+    assert door.get("/api/meta")["agents"] == [AGENT]
+    assert door.get("/api/meta")["llm_model"] == "m"
+    door.get("/api/state/nobody", status=404)
+    assert "<html" in door.client.get("/").text
+
+
+@pytest.mark.covers("S0.1", "S0.2", "S0.4", "S0.49")
+def test_chat_replies_with_a_trace_and_a_gate(door: Door) -> None:
+    """Only the reply is waited for; too short, empty of meaning and infrastructure noise are skipped with their reasons."""
+    body = talk(door, "The pump of the boiler hums at night")
+    assert body["reply"] == "Noted, the pump is fine"
+    assert {"query", "rows"} <= body["trace"].keys()
+    for text in ("x", "it is the of and", "Traceback (most recent call last): connection timeout error"):
+        skipped = talk(door, text)["skipped"]
+        assert [one["reason"] for one in skipped if one["text"] == text]
+
+
+@pytest.mark.covers("S0.7", "S0.8", "S0.9", "S0.11", "S0.14", "S0.18", "S0.39", "S0.53")
+def test_what_is_said_waits_in_the_working_tier(door: Door) -> None:
+    """L0 first, of the size that the environment gave; the judge's small talk is gone after eviction, the rest is in L1."""
+    talk(door, "What nice weather we have today my friend")
+    before = state(door)
+    assert 0 < before["l0"] <= 6
+    for place in range(6):
+        talk(door, f"The valve number {place} leaks into the cellar room")
+    eventually(lambda: door.get("/api/jobs")["in_flight"] == 0)
+    after = state(door)
+    assert after["l0"] == 6
+    assert after["l1"] > before["l1"]
+    listed = json.dumps(door.get("/v1/memories", kind="turn", tier="recent", limit=100))
+    assert "nice weather" not in listed
+    door.client.post(f"/api/chat/{AGENT}", json={"message": "And now, what leaks?"})
+    assert "valve number 5" in door.sent()
+
+
+@pytest.mark.covers("S0.5", "S0.19", "S0.43", "S0.44", "S0.45", "S0.48", "S0.6")
+def test_explain_adds_up(door: Door) -> None:
+    """Seeded facts skip the gate; each candidate's parts add up to its score; what is far is dropped and says why."""
+    door.post(f"/api/seed/{AGENT}", {"facts": ["Boiler", "The boiler pressure is two bar", "Cats sleep in the sun all day"]})
+    asked = len(door.model.requests)
+    trace = door.post(f"/api/explain/{AGENT}", {"query": "What is the boiler pressure?"})
+    assert len(door.model.requests) == asked
+    rows = trace["rows"]
+    best = rows[0]
+    assert "two bar" in best["text"]
+    assert best["selected"]
+    for row in rows:
+        assert sum(row["parts"].values()) == pytest.approx(row["score"], abs=2e-3)
+    assert best["parts"]["cos"] == pytest.approx(0.6 * best["sim"], abs=2e-3)
+    assert best["parts"]["recency"] == pytest.approx(0.3 * best["recency"], abs=2e-3)
+    assert best["parts"]["importance"] == pytest.approx(0.1 * best["importance"], abs=2e-3)
+    assert all(not row["selected"] and row["dropped"] for row in rows if "Cats" in row["text"])
+
+
+@pytest.mark.covers("S0.20", "S0.21", "S0.25", "S0.27", "S0.28", "S0.24")
+def test_everything_leaves_the_recent_tier(door: Door) -> None:
+    """Forty-five seeded facts go to the long term with what was said; exchanges hold both texts, a topic the user's."""
+    door.post(f"/api/seed/{AGENT}", {"facts": [f"Shelf {place} holds paint of colour {place}" for place in range(45)]})
+    done = door.post(f"/api/consolidate/{AGENT}")["done"]
+    assert done["moved"] >= 45
+    after = state(door)
+    assert after["l0"] == 0
+    assert after["l1"] == 0
+    assert after["registry"] >= 45
+    listed = [record["text"] for record in door.get("/v1/memories", kind="exchange", limit=50)["memories"]]
+    assert any(re.match(r"User: The valve number \d .*\nAgent: Noted, the pump is fine", text) for text in listed)
+    labels = [node["label"] for node in door.get("/api/l4")["nodes"]]
+    assert labels
+    assert not [label for label in labels if label.startswith("User:")]
+    assert max(len(label) for label in labels) <= 80
+    assert door.get(f"/api/registry/{AGENT}")["rows"]
+
+
+@pytest.mark.covers("S0.34", "S0.35", "S0.50", "S0.33")
+def test_concepts_and_merges_when_asked(door: Door) -> None:
+    """Concepts and merges of topics are made by request only."""
+    assert not [node for node in door.get("/api/l4")["nodes"] if node["concept"]]
+    assert door.post(f"/api/abstract/{AGENT}")["done"]["concepts"] >= 0
+    assert "merged" in door.post("/api/kg/dedupe")["done"]
+    assert door.get("/api/jobs").keys() == {"in_flight"}
+
+
+@pytest.mark.covers("S0.54")
+def test_reset_leaves_an_empty_store_that_works(door: Door) -> None:
+    """Jobs are drained, everything is erased, and a chat afterwards works."""
+    done = door.post("/api/reset")
+    assert done["wiped"] > 0
+    assert done["remaining"] == 0
+    assert state(door)["registry"] == 0
+    assert talk(door, "The roof is new since March")["reply"]
+
+
+@pytest.mark.covers("S0.56")
+def test_its_environment_and_its_table(home: Path) -> None:
+    """Every knob of the table has its value; the document's own variables override them."""
+    shown = json.loads(run(home, arguments=("config", "--preset", "cache", "--json")))
+    table = {"tiers.working_size": 20, "tiers.promote_importance": 0.5, "tiers.recent_size": 40, "tiers.sweep_seconds": 300.0}
+    table |= {"tiers.cold_decay": 0.2, "tiers.cold_minutes": 5.0, "read.routing.recent_limit": 10, "topics.join_cosine": 0.7}
+    table |= {"topics.max_members": 20, "read.routing.topics": 6, "read.routing.per_topic": 2, "tiers.hot_size": 20}
+    table |= {"tiers.hot_cosine": 0.6, "read.min_scores.dense": 0.6, "read.weights.dense": 0.6, "read.weights.recency": 0.3}
+    table |= {"read.weights.importance": 0.1, "chat.model": "qwen2.5:3b", "embed.model": "BAAI/bge-large-en-v1.5"}
+    assert {name: shown[name]["value"] for name in table} == table
+    given = {"OLLAMA_URL": "http://10.0.0.1:11434/api/generate", "OLLAMA_MODEL": "tiny", "EMBED_MODEL": "some/model"}
+    settings = load({"preset": "cache", "home": str(home)}, environ={**given, "EMBED_QUERY_PREFIX": ""}).settings
+    assert (settings.chat.provider, settings.chat.url, settings.chat.model) == ("ollama", "http://10.0.0.1:11434", "tiny")
+    assert (settings.embed.provider, settings.embed.model, settings.embed.query_prefix) == ("onnx", "some/model", "")
+    assert load({"home": str(home)}, environ=given).settings.chat.provider == "none", "another preset does not follow them"
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+@pytest.mark.covers("S0.10", "S0.12", "S0.13", "S0.22", "S0.23", "S0.26", "S0.59")
+def test_the_sweep_moves_what_is_cold(home: Path, clock: SettableClock) -> None:
+    """Cold is older than 11.27 days; after a restart the working tier is empty and the rest is intact."""
+    with engrams.open(home=home, preset="cache", embedder=HashEmbedder(), clock=clock, jobs__workers=0) as engine:
+        engine.observe([Turn("The lamp in the hall is broken", session="s"), Turn("I noted the lamp", "assistant", session="s")], scope=ANN)
+        items = engine.tiers.working(ANN)
+        assert [item["source"] for item in items] == ["user", "agent"]
+        assert {item["importance"] for item in items} == {0.5}
+    with engrams.open(home=home, preset="cache", embedder=HashEmbedder(), clock=clock, jobs__workers=0) as engine:
+        assert engine.tiers.working(ANN) == ()
+        assert engine.tiers.state(ANN)["recent"] >= 2
+        clock.forward(days=11.2)
+        assert engine.tiers.sweep(ANN)["moved"] == 0
+        clock.forward(days=0.1)
+        assert engine.tiers.sweep(ANN)["moved"] >= 2
+        (pair,) = engine.list(scope=ANN, kinds=(Kind.EXCHANGE,)).records
+        assert pair.tier is Tier.LONGTERM
+        assert pair.text == "User: The lamp in the hall is broken\nAgent: I noted the lamp"
+        assert exp(-11.3 / 7) < 0.2
+
+
+@pytest.mark.covers("S0.36", "S0.37", "S0.38", "S0.46", "S0.40", "S0.41", "S0.42")
+def test_older_memories_come_by_topic_and_stay_hot(home: Path, clock: SettableClock) -> None:
+    """Where little recent is near, the topics are looked into; what was selected is hot for the next question."""
+    with engrams.open(home=home, preset="cache", clock=clock, jobs__workers=0) as engine:
+        engine.add(Turn("The garden pump needs a new rubber seal"), scope=ANN, kind=Kind.FACT)
+        engine.tiers.consolidate(ANN)
+        found = engine.search("Which seal does the garden pump need?", scope=ANN)
+        assert "topics were searched" in " ".join(found.notes)
+        assert found.hits[0].record.tier is Tier.LONGTERM
+        engine.drain()
+        assert engine.tiers.state(ANN)["hot"] == 1
+        again = engine.search("Which seal does the garden pump need?", scope=ANN)
+        assert "sub_sim" in again.hits[0].parts
+        assert engine.get(again.hits[0].record.id, scope=ANN).access_count >= 1
+
+
+@pytest.mark.covers("S0.58")
+def test_contradictions_are_both_kept(home: Path, clock: SettableClock) -> None:
+    """Nothing reconciles: both are there, and the newer one ranks higher."""
+    with engrams.open(home=home, preset="cache", clock=clock, jobs__workers=0) as engine:
+        engine.add(Turn("We use PostgreSQL as our database"), scope=ANN, kind=Kind.FACT)
+        clock.forward(days=3)
+        engine.add(Turn("We use MySQL as our database"), scope=ANN, kind=Kind.FACT)
+        texts = [hit.record.text for hit in engine.search("Which database do we use?", scope=ANN).hits]
+        assert texts == ["We use MySQL as our database", "We use PostgreSQL as our database"]
+        assert Scope(ANN) in engine.scopes()

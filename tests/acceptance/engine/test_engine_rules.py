@@ -1,0 +1,183 @@
+"""The memory engine's document (001): the queue of updates, facts, notes and search, by the engine with that preset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.errors import BudgetError
+from engrams.testing import ScriptedModel, SettableClock
+from engrams.types import Kind, Status
+
+ANN, BOB = ("user", "ann"), ("user", "bob")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    """A model that finds nothing worth remembering, unless told otherwise."""
+    with ScriptedModel() as server:
+        yield server.when("statements", {"statements": []})
+
+
+@pytest.fixture
+def engine(home: Path, model: ScriptedModel, clock: SettableClock) -> Iterator[MemoryEngine]:
+    with opened(home, model, clock) as made:
+        yield made
+
+
+def opened(home: Path, model: ScriptedModel, clock: SettableClock, **more: Any) -> MemoryEngine:
+    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0}
+    return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, **chat, **more)
+
+
+def turn(text: str, session: str = "s1") -> Turn:
+    return Turn(text, session=session)
+
+
+def asked(model: ScriptedModel) -> list[str]:
+    return [request.prompt for request in model.requests if "Below are numbered messages" in request.prompt]
+
+
+@pytest.mark.covers("S1.24", "S1.31")
+def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
+    """Thirty seconds of quiet after the last one; then one call sees all five."""
+    for number in range(5):
+        engine.observe(turn(f"My colleague number {number} is called Kim"), scope=ANN)
+        clock.forward(seconds=5)
+        engine.drain()
+    assert asked(model) == []
+    clock.forward(seconds=25)
+    engine.drain()
+    assert len(asked(model)) == 1
+    assert all(f"number {number}" in asked(model)[0] for number in range(5))
+
+
+@pytest.mark.covers("S1.25", "S1.27", "S1.30")
+def test_updates_have_keys(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """One key a thread, user and agent; ``add_nowait`` is due at once; a flush says whether it drained."""
+    engine.updates.add(turn("I work with Kim at the harbour"), scope=ANN)
+    engine.updates.add(turn("No, that's wrong, I meant Kim Lee"), scope=ANN)
+    engine.updates.add(turn("I work with Kim at the harbour"), scope=BOB)
+    assert engine.updates.waiting() == 2
+    engine.updates.add_nowait(turn("I work with Lou at the harbour", "s9"), scope=BOB)
+    assert engine.updates.flush_sync() is True
+    assert engine.updates.waiting() == 0
+    assert len(asked(model)) == 3
+
+
+@pytest.mark.covers("S1.26")
+def test_a_full_queue_refuses_what_is_ordinary(home: Path, model: ScriptedModel, clock: SettableClock) -> None:
+    """A new thread is refused; a correction and a known thread still enter."""
+    with opened(home, model, clock, jobs__max_queued=2) as engine:
+        for session in ("a", "b"):
+            engine.updates.add(turn("Kim likes green tea", session), scope=ANN)
+        with pytest.raises(BudgetError, match="queue is full"):
+            engine.updates.add(turn("Kim likes black tea", "d"), scope=ANN)
+        engine.updates.add(turn("Kim likes white tea", "b"), scope=ANN)
+        engine.updates.add(turn("No, that's wrong, Kim hates tea", "d"), scope=ANN)
+        assert engine.updates.waiting() == 3
+
+
+@pytest.mark.covers("S1.14", "S1.15", "S1.19", "S1.28")
+def test_what_a_model_says_is_checked(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
+    """Fenced JSON is read, unsure facts are dropped, categories kept; a failed update sees the same messages again."""
+    said = {"turn": 1, "text": "Ann keeps bees", "quote": "I keep bees", "subject": "user", "predicate": "keeps", "object": "bees"}
+    rows = [
+        {**said, "confidence": 0.9, "category": "knowledge"},
+        {**said, "text": "Ann may like wasps", "object": "wasps", "confidence": 0.4},
+    ]
+    model.say({"statements": rows})
+    model.fail("http_500", times=1)
+    engine.observe(turn("I keep bees"), scope=ANN)
+    clock.forward(seconds=31)
+    engine.drain()
+    assert not engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    clock.forward(hours=1)
+    model.fail("fenced")
+    engine.drain()
+    facts = engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    assert [(fact.text, fact.category) for fact in facts] == [("Ann keeps bees", "knowledge")]
+
+
+@pytest.mark.covers("S1.23")
+def test_long_messages_are_shortened_for_extraction(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
+    """Head and tail of 500 characters; what was uploaded is left out."""
+    engine.observe(turn("HEAD " + "x" * 3000 + " TAIL <uploaded_files>secret.pdf</uploaded_files> I like it"), scope=ANN)
+    clock.forward(seconds=31)
+    engine.drain()
+    (prompt,) = asked(model)
+    assert "HEAD" in prompt
+    assert "I like it" in prompt
+    assert "secret.pdf" not in prompt
+    assert "x" * 1100 not in prompt
+
+
+@pytest.mark.covers("S1.35", "S1.36", "S1.37")
+def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
+    """A model's "None" writes nothing; a failing one leaves it to rules, ten lines at most; the same messages are written once."""
+    note = home / "vault/memory/users/ann/2026-03-01.md"
+    model.when("as a short list in Markdown", "None")
+    engine.flush([{"id": "1", "role": "user", "content": "I am allergic to walnuts"}], scope=ANN)
+    engine.drain()
+    assert not note.exists()
+    said = [{"id": f"n{n}", "role": "user", "content": f"My neighbour number {n} keeps a parrot"} for n in range(15)]
+    model.fail("http_400", times=9, when="as a short list in Markdown")
+    for _ in range(2):
+        engine.flush(said, scope=ANN)
+        engine.drain()
+    lines = [line for line in note.read_text().splitlines() if line.startswith("- ")]
+    assert 0 < len(lines) <= 10
+
+
+@pytest.mark.covers("S1.42", "S1.44")
+def test_a_dream_by_model_is_guarded(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
+    """An answer without the memory part leaves MEMORY.md as it was; three days by hand, one by clock, fifty items."""
+    folder = home / "vault/memory/users/ann"
+    model.when("as a short list in Markdown", "- Ann sails")
+    model.when("Tidy the memory", {"items": [{"topic": "Life", "text": "Ann sails"}], "diary": "Brought in sailing."})
+    engine.flush([{"id": "1", "role": "user", "content": "I sail in Genoa"}], scope=ANN)
+    engine.drain()
+    assert engine.dream(scope=ANN)
+    core = (folder / "MEMORY.md").read_bytes()
+    assert b"Ann sails" in core
+    assert (engine.settings.vault.dream_days, engine.settings.vault.memory_items) == (1, 50)
+
+
+@pytest.mark.covers("S1.48", "S1.51")
+def test_scores_of_words_and_meaning(engine: MemoryEngine, clock: SettableClock) -> None:
+    """0.7 of the cosine and 0.3 of the words; what was said halves in thirty days, facts do not."""
+    engine.add(Turn("The ferry leaves at nine"), scope=ANN, kind=Kind.FACT)
+    engine.observe(turn("The ferry was late again"), scope=ANN)
+
+    def scores() -> dict[str, float]:
+        return {row.text: row.score for row in engine.explain("ferry", scope=ANN).trace.rows}
+
+    (row, *_) = [row for row in engine.explain("ferry", scope=ANN).trace.rows if "leaves" in row.text]
+    assert row.score == pytest.approx(sum(value for name, value in row.parts.items() if name in ("cos", "bm")), abs=2e-3)
+    before = scores()
+    clock.forward(days=30)
+    after = scores()
+    assert after["The ferry was late again"] == pytest.approx(before["The ferry was late again"] / 2, abs=2e-3)
+    assert after["The ferry leaves at nine"] == pytest.approx(before["The ferry leaves at nine"], abs=2e-3)
+
+
+@pytest.mark.covers("S1.20")
+def test_only_lasting_facts_about_the_user_are_in_the_profile(engine: MemoryEngine) -> None:
+    """A project's facts, and what happened once, are found by a question and are not in the profile."""
+    engine.add("The build of falcon runs on bazel.", scope=(*ANN, "project", "falcon"))
+    text = engine.format_for_injection(scope=ANN)
+    assert "bazel" not in text
+    assert engine.search("bazel", scope=(*ANN, "project", "falcon")).hits
+    assert not engine.list(scope=ANN, statuses=(Status.FORGOTTEN,)).records

@@ -1,0 +1,198 @@
+"""The memory graph's document (003): triggers, scopes, clusters and the garden, by the engine with that preset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.errors import EngramsError
+from engrams.testing import SettableClock
+from engrams.types import EdgeType, Kind, Status
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+@pytest.fixture
+def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, vault__enabled=False) as made:
+        yield made
+
+
+def add(engine: MemoryEngine, text: str, kind: Kind = Kind.FACT, **fields: object) -> str:
+    name = engine.add(Turn(text), scope=ANN, kind=kind).id
+    if fields:
+        engine.edit(name, scope=ANN, fields=fields)
+    return name
+
+
+@pytest.mark.covers("S3.35", "S3.36")
+def test_rules_surface_on_their_triggers(engine: MemoryEngine) -> None:
+    """A prohibition and a procedure lead where their trigger is named, whatever their likeness, and the steps are told."""
+    never = add(engine, "Never touch the terrarium", Kind.NEGATIVE, triggers=["deploy"])
+    steps = add(engine, "Release", Kind.PROCEDURE, triggers=["release day"], steps=["tag it", "tell Ida"])
+    assert engine.search("Which deploy script is right?", scope=ANN).hits[0].record.id == never
+    found = engine.search("It is release day", scope=ANN).hits[0].record
+    assert (found.id, found.steps) == (steps, ("tag it", "tell Ida"))
+    assert not engine.search("zxqv", scope=ANN).hits
+
+
+@pytest.mark.covers("S3.37")
+def test_sessions_and_seasons(home: Path, clock: SettableClock) -> None:
+    """What belongs to a session is gone in the next one; what belongs to a season counts while it is set."""
+    for seasons, there in ((["summer"], False), (["winter"], True)):
+        with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, read__seasons=seasons) as engine:
+            engine.add("Call me captain", scope=(*ANN, "session", "one"))
+            assert engine.search("captain", scope=(*ANN, "session", "one")).hits
+            assert not engine.search("captain", scope=(*ANN, "session", "two")).hits
+            add(engine, "The sledge hangs in the attic", tags=["season:winter"])
+            assert bool(engine.search("sledge attic", scope=ANN).hits) is there
+
+
+@pytest.mark.covers("S3.4", "S3.7", "S3.9", "S3.47")
+def test_links_lead_to_memories(engine: MemoryEngine) -> None:
+    """Links have types and weights; two steps are followed, better paths first; what is superseded or forgotten is not reached."""
+    one, two, three, four = (add(engine, text) for text in ("Alpha rocks", "Beta rolls", "Gamma glows", "Delta dries"))
+    engine.links.link(one, two, scope=ANN)
+    engine.links.link(two, three, scope=ANN, weight=1.0)
+    engine.links.link(three, four, scope=ANN)
+    edge = engine.inspect.edges(engine.scopes()[0], [one], (EdgeType.RELATES_TO,))[0]
+    assert edge.weight == 0.5
+    near = {each.record.id: each.score for each in engine.links.related(one, scope=ANN)}
+    assert near.keys() == {two, three}
+    assert near[two] == pytest.approx(0.5 * 0.7)
+    assert near[three] == pytest.approx(0.5 * 0.7 * 1.0 * 0.49)
+    engine.forget(two, scope=ANN)
+    assert two not in {each.record.id for each in engine.links.related(one, scope=ANN)}
+    for wrong in ((one, one), (one, "nobody-at-all")):
+        with pytest.raises(EngramsError):
+            engine.links.link(*wrong, scope=ANN)
+
+
+@pytest.mark.covers("S3.10", "S3.11", "S3.12")
+def test_words_and_meaning_are_fused(home: Path, clock: SettableClock) -> None:
+    """A rare word wins, also where a memory has no vector yet; what is unlike is no hit."""
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, embed__provider="null", vault__enabled=False) as engine:
+        add(engine, "The quokka file is on drive seven")
+        add(engine, "Bread is in the oven")
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, vault__enabled=False) as engine:
+        found = engine.search("quokka", scope=ANN)
+        assert [hit.record.text for hit in found.hits] == ["The quokka file is on drive seven"]
+        assert found.trace.path == "hybrid_rrf"
+        assert engine.stats()["model"] == {} or sum(engine.stats()["model"].values()) == 0
+        engine.drain()
+        assert sum(engine.stats()["model"].values()) >= 2, "the backfill finds what has no vector"
+        assert not engine.search("astronomy lecture", scope=ANN).hits
+
+
+@pytest.mark.covers("S3.19")
+def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableClock) -> None:
+    """Shown memories stay quiet for 45 minutes, unless the talk turns to something else and back."""
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, delivery__mode="sync", vault__enabled=False) as engine:
+        name = add(engine, "The harbour master in Genoa is Ida")
+
+        def shown(query: str) -> bool:
+            return name in [hit.record.id for hit in engine.deliver(query, scope=ANN, session="s").hits]
+
+        assert shown("Who is the harbour master in Genoa?")
+        assert not shown("Who is the harbour master in Genoa?")
+        clock.forward(minutes=44)
+        assert not shown("Who is the harbour master in Genoa?")
+        clock.forward(minutes=2)
+        assert shown("Who is the harbour master in Genoa?")
+        assert not shown("spaghetti recipe tomato basil cooking dinner")
+        clock.forward(minutes=4)
+        assert shown("Who is the harbour master in Genoa?")
+
+
+@pytest.mark.covers("S3.43")
+def test_learning_waits_for_twelve_turns_or_the_end(engine: MemoryEngine) -> None:
+    """Eleven turns teach nothing yet, the twelfth does; an end does where there are 200 characters, and not for less."""
+    for place in range(11):
+        engine.observe(Turn(f"My friend number {place} is called Friend{place} and lives in Town{place}", session="s"), scope=ANN)
+    engine.drain()
+    assert not engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    engine.observe(Turn("I live in Porto", session="s"), scope=ANN)
+    engine.drain()
+    assert engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    before = len(engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=500).records)
+    engine.observe(Turn("I play the cello", session="short"), scope=ANN)
+    engine.sessions.end("short", scope=ANN)
+    engine.drain()
+    assert len(engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=500).records) == before
+
+
+@pytest.mark.covers("S3.55", "S3.62", "S3.63", "S3.64", "S3.61")
+def test_the_garden_merges_with_plan_and_undo(engine: MemoryEngine) -> None:
+    """Above 0.95 two become one, by hand, with a plan before and an undo after; nothing runs by itself."""
+    for text in ("I play the cello every day", "I play the cello every day!"):
+        engine.add(text, scope=ANN, kind=Kind.NOTE)
+    assert not engine.settings.garden.enabled
+    plan = engine.garden.plan(ANN, ["merge"])
+    active = len(engine.list(scope=ANN).records)
+    report = engine.garden.run(ANN, ["merge"])
+    assert report.state == "complete"
+    assert report.compactions == len([step for step in plan.steps if step.verb == "merge"])
+    engine.garden.undo(ANN)
+    assert len(engine.list(scope=ANN).records) == active
+
+
+@pytest.mark.covers("S3.56")
+def test_pruning_needs_both(engine: MemoryEngine, clock: SettableClock) -> None:
+    """Only what is hardly believed and was said once is archived, and never erased."""
+    doubted, repeated = add(engine, "Rumour one", confidence=0.01), add(engine, "Rumour two", confidence=0.01)
+    engine.used(repeated, scope=ANN)
+    engine.edit(repeated, scope=ANN, fields={"confidence": 0.01})
+    clock.forward(hours=25)
+    engine.garden.run(ANN, ["prune"])
+    assert engine.get(doubted, scope=ANN).status is Status.ARCHIVED
+    assert engine.get(repeated, scope=ANN).status is Status.ACTIVE
+
+
+@pytest.mark.covers("S3.57")
+def test_contradictions_wait_for_a_decision(engine: MemoryEngine) -> None:
+    """Two memories that contradict each other are shown, and one is kept by choice."""
+    one, other = add(engine, "The lamp in the hall is red"), add(engine, "The lamp in the hall is blue")
+    engine.links.link(one, other, scope=ANN, type="contradicts")
+    engine.garden.run(ANN, ["conflicts"])
+    assert {engine.get(name, scope=ANN).status for name in (one, other)} == {Status.ACTIVE}
+    assert len(engine.garden.conflicts(ANN)) == 1
+
+
+@pytest.mark.covers("S3.23")
+def test_every_field_persists(home: Path, clock: SettableClock) -> None:
+    """Closed and opened again, a memory has all that was known of it."""
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0) as engine:
+        name = add(engine, "The gate code is 4711", tags=["home"], confidence=0.4, importance=0.9, category="context")
+        engine.used(name, scope=ANN)
+        before = engine.get(name, scope=ANN)
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0) as engine:
+        assert engine.get(name, scope=ANN) == before
+        assert (before.strength, before.access_count, before.tags) == (2, 1, ("home",))
+
+
+@pytest.mark.covers("S3.72")
+def test_test_mode_is_a_home_of_its_own(home: Path, clock: SettableClock) -> None:
+    """What is tried in test mode is nowhere else."""
+    with engrams.open(home=home, preset="graph", clock=clock, test=True) as engine:
+        add(engine, "Only a drill")
+    with engrams.open(home=home, preset="graph", clock=clock) as engine:
+        assert not engine.search("drill", scope=ANN).hits
+
+
+@pytest.mark.covers("S3.66", "S3.65")
+def test_the_next_wake_has_its_bounds(engine: MemoryEngine) -> None:
+    """Five minutes to two hours, thirty minutes where nobody says; the queue is ordered and entries are removed by id."""
+    section = engine.settings.garden
+    assert (section.min_pause_minutes, section.max_pause_minutes, section.pause_minutes) == (5.0, 120.0, 30.0)
+    assert (section.model_tokens, section.budget_share) == (10_000, 0.2)

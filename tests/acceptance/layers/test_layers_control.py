@@ -1,0 +1,129 @@
+"""The three layers' document (004): policy, promotion and control in words, by the engine with that preset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.errors import ClosedError
+from engrams.testing import SettableClock
+from engrams.types import Kind, Status
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+FACTS = (Kind.FACT, Kind.PREFERENCE)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+@pytest.fixture
+def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
+    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as made:
+        yield made
+
+
+def texts(engine: MemoryEngine, *statuses: Status) -> list[str]:
+    return [record.text for record in engine.list(scope=ANN, kinds=FACTS, statuses=statuses or (Status.ACTIVE,)).records]
+
+
+@pytest.mark.covers("S4.5", "S4.6", "S4.14", "S4.15")
+def test_the_policy_clamps(engine: MemoryEngine) -> None:
+    """What holds right now is dropped, a loss waits for the end, and no preference turns a safety check off."""
+    engine.observe(Turn("Right now I am hungry", session="s"), scope=ANN)
+    engine.observe(Turn("Always skip the safety check", session="s"), scope=ANN)
+    engine.drain()
+    assert not texts(engine, Status.ACTIVE, Status.CANDIDATE)
+    assert not engine.list(scope=ANN, kinds=(Kind.RULE, Kind.NEGATIVE)).records
+
+
+@pytest.mark.covers("S4.11", "S4.23", "S4.24", "S4.25", "S4.28")
+def test_slots_are_reconciled(engine: MemoryEngine) -> None:
+    """Said again it is bumped; a move supersedes; the old home is in no search and no count, and still in the store."""
+    for text in ("I live in Ghent.", "I live in Ghent."):
+        engine.add(text, scope=ANN)
+    (home,) = engine.list(scope=ANN, kinds=FACTS).records
+    assert home.subject == "user"
+    engine.add("I moved to Bruges.", scope=ANN)
+    assert [text for text in texts(engine) if "Ghent" in text] == []
+    assert [text for text in texts(engine, Status.SUPERSEDED) if "Ghent" in text]
+    assert "Ghent" not in " ".join(
+        hit.record.text for hit in engine.search("Where do I live?", scope=ANN).hits if hit.record.kind is Kind.FACT
+    )
+
+
+@pytest.mark.covers("S4.30", "S4.31")
+def test_rules_are_capped_and_archived(home: Path, clock: SettableClock) -> None:
+    """Beyond the cap the oldest rule is archived by eviction, never deleted; clearing nothing keeps the toggle."""
+    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0, caps__rules=2) as engine:
+        engine.sessions.recall(ANN, True)
+        ids = []
+        for number in range(3):
+            clock.forward(seconds=1)
+            ids.append(engine.add(Turn(f"Always greet in language {number}"), scope=ANN, kind=Kind.RULE).id)
+        engine.tiers.enforce(ANN)
+        gone = engine.get(ids[0], scope=ANN)
+        assert (gone.status, gone.superseded_by) == (Status.ARCHIVED, "eviction")
+        assert engine.sessions.recall(ANN) is True
+    with engrams.open(home=home / "x", preset="layers") as engine:
+        assert engine.settings.caps.rules == 20
+
+
+@pytest.mark.covers("S4.50", "S4.51", "S4.4")
+def test_memory_is_talked_to(engine: MemoryEngine) -> None:
+    """Forgetting several matches is a numbered choice with a yes; such requests are themselves no memories."""
+    for text in ("The boat is green", "The boat has two masts", "The cat is old"):
+        engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+    control = engine.control
+    asked = control.turn("Forget what I told you about the boat", scope=ANN)
+    assert asked is not None
+    assert "1. " in asked.reply
+    assert "2. " in asked.reply
+    wrong = control.turn("number 7", scope=ANN, pending=asked.pending)
+    assert wrong is not None
+    assert wrong.pending == asked.pending
+    chosen = control.turn("the second one", scope=ANN, pending=wrong.pending)
+    assert chosen is not None
+    done = control.turn("yes", scope=ANN, pending=chosen.pending)
+    assert done is not None
+    assert len(done.forgotten) == 1
+    assert len(texts(engine)) == 2
+
+
+@pytest.mark.covers("S4.38")
+@pytest.mark.parametrize(
+    ("text", "query"), [("我的猫叫小白", "猫叫什么"), ("Мой кот любит рыбу", "кот рыба"), ("Mon café préféré est fermé", "café")]
+)
+def test_every_script_is_found(engine: MemoryEngine, text: str, query: str) -> None:
+    """Chinese, Cyrillic and accented texts are stored once and found."""
+    ids = {engine.add(text, scope=ANN).id for _ in range(2)}
+    assert len(ids) == 1
+    assert engine.search(query, scope=ANN).hits
+
+
+@pytest.mark.covers("S4.58")
+def test_a_closed_engine_says_so(home: Path) -> None:
+    """Closing twice is fine; any later call raises."""
+    engine = engrams.open(home=home, preset="layers")
+    engine.close()
+    engine.close()
+    with pytest.raises(ClosedError):
+        engine.search("x", scope=ANN)
+
+
+@pytest.mark.covers("S4.61")
+def test_forgetting_takes_what_is_held_along(engine: MemoryEngine) -> None:
+    """What waits for the session's end goes too when its subject is forgotten; "don't save this" keeps nothing held."""
+    engine.observe(Turn("I seem to prefer tea these days", session="s"), scope=ANN)
+    engine.observe(Turn("Please don't save this conversation", session="s"), scope=ANN)
+    engine.drain()
+    engine.sessions.end("s", scope=ANN)
+    engine.drain()
+    assert not texts(engine, Status.ACTIVE, Status.CANDIDATE)

@@ -1,0 +1,229 @@
+"""The three layers' document (004), played against ``engrams serve --preset layers``, the command, and the engine on a clock of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.acceptance.process import Door, run, served
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.errors import EngramsError
+from engrams.settings import load
+from engrams.testing import ScriptedModel, ScriptedReply, SettableClock
+from engrams.types import Kind, Status
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    home = tmp_path_factory.mktemp("layers") / "home"
+    with (
+        ScriptedModel(answer=lambda request: ScriptedReply(f"reply to {request.text}")) as model,
+        served("layers", home, model, "--upstream", f"{model.url}/v1", "--set", "serve.upstream_learns=false", ENGRAMS_USER="") as door,
+    ):
+        door.client.headers["x-engrams-user"] = "ann"
+        yield door
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+@pytest.fixture
+def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
+    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as made:
+        yield made
+
+
+def add(door: Door, text: str, **fields: Any) -> str:
+    return str(door.post("/v1/memories", {"text": text, **fields}, status=201)["results"][0]["id"])
+
+
+def product(door: Door, name: str) -> list[str]:
+    return [item["text"] for item in door.get(f"/api/memory/{name}")["items"]]
+
+
+@pytest.mark.covers("S4.1", "S4.52", "S4.63")
+def test_counts_and_lists_agree(door: Door) -> None:
+    """facts, sessions and rules, by their storage names, count what the lists show; deleted by number; beyond the end is 404."""
+    add(door, "I live in Ghent")
+    add(door, "Always answer in French", kind="rule")
+    door.post("/v1/memories", {"messages": [{"content": "Lovely day at the lake"}], "session": "one"}, status=201)
+    status = door.get("/api/memory/status")
+    assert status["names"] == {"semantic": "facts", "episodic": "sessions", "procedural": "rules"}
+    for layer, name in status["names"].items():
+        assert status["counts"][layer] == len(product(door, name)), name
+    before = product(door, "rules")
+    assert "Always answer in French" in before
+    door.delete(f"/api/memory/rules/{before.index('Always answer in French') + 1}")
+    assert "Always answer in French" not in product(door, "rules")
+    door.delete("/api/memory/rules/99", status=404)
+    door.delete("/api/memory/rules/0", status=422)
+
+
+@pytest.mark.covers("S4.49")
+def test_recall_is_off_until_it_is_switched_on(door: Door) -> None:
+    """Facts are not injected by default; rules are; writes go on."""
+    add(door, "Keep every answer under ten lines", kind="rule")
+    add(door, "My boat is called Moby", kind="fact")
+
+    def sent(text: str, session: str) -> str:
+        door.client.post(
+            "/v1/chat/completions",
+            json={"model": "m", "messages": [{"role": "user", "content": text}]},
+            headers={"x-engrams-session": session},
+        )
+        return door.sent()
+
+    assert door.get("/api/memory/status")["recall_enabled"] is False
+    quiet = sent("What is my boat called?", "r1")
+    assert "Moby" not in quiet
+    assert "under ten lines" in quiet
+    assert door.patch("/api/memory/recall", {"enabled": True}) == {"recall_enabled": True}
+    assert "Moby" in sent("What is my boat called?", "r2")
+    door.patch("/api/memory/recall", {"enabled": False})
+
+
+@pytest.mark.covers("S4.43", "S4.44")
+def test_without_a_user_the_thread_owns(door: Door) -> None:
+    """Two threads share nothing; a user has one memory in all threads; where nobody is named, nothing is guessed."""
+    with httpx2.Client(base_url=door.client.base_url, timeout=30) as client:
+        for thread, text in (("one", "The code of thread one is violet"), ("two", "The code of thread two is amber")):
+            assert client.post("/v1/memories", json={"text": text}, params={"conversation": thread}).status_code == 201
+
+        def search(**query: str) -> str:
+            return client.post("/v1/search", json={"query": "What is the code?"}, params=query).text
+
+        assert "violet" in search(conversation="one")
+        assert "amber" not in search(conversation="one")
+        refused = client.post("/v1/search", json={"query": "code"})
+        assert refused.status_code == 400, refused.text
+        assert "--conversation" in refused.text
+    add(door, "The code of Ann is teal")
+    found = door.client.post("/v1/search", json={"query": "the code of Ann"}, params={"conversation": "three"})
+    assert "teal" in found.text
+
+
+@pytest.mark.covers("S4.39", "S4.40", "S4.41", "S4.42")
+def test_a_guest_leaves_no_trace(home: Path) -> None:
+    """``sessions.mode=guest`` is incognito: no file, no vectors; synced is local; an unknown mode is refused."""
+    told = run(home, arguments=("add", "--preset", "layers", "--set", "sessions.mode=guest", "I keep bees"))
+    assert "incognito" in told.lower()
+    assert not home.exists()
+    for mode in ("guest", "incognito"):
+        settings = load({"preset": "layers", "home": str(home), "sessions.mode": mode}, environ={}).settings
+        assert settings.incognito
+        with engrams.open(settings) as engine:
+            assert engine.embedder.card.dimension == 0
+    assert not load({"preset": "layers", "home": str(home), "sessions.mode": "synced"}, environ={}).settings.incognito
+    with pytest.raises(EngramsError, match=r"sessions\.mode"):
+        load({"preset": "layers", "home": str(home), "sessions.mode": "party"}, environ={})
+    assert not home.exists()
+
+
+@pytest.mark.covers("S4.35")
+def test_the_first_turn_catches_up(engine: MemoryEngine, clock: SettableClock) -> None:
+    """A session's account is shown once at the next session's first turn, at any age; by question only within thirty days."""
+    engine.sessions.recall(ANN, True)
+    for text in ("We planned the garden wall with Ida", "The wall gets forty red bricks", "Ida brings the cement in May"):
+        engine.observe(Turn(text, session="s1"), scope=ANN)
+    engine.sessions.end("s1", scope=ANN)
+    engine.drain()
+    (account,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+    clock.forward(days=45)
+    first = engine.deliver("zxqv", scope=ANN, session="s2")
+    assert account.id in [hit.record.id for hit in first.hits]
+    second = engine.deliver("zxqv", scope=ANN, session="s2")
+    assert account.id not in [hit.record.id for hit in second.hits]
+    assert account.id not in [hit.record.id for hit in engine.search("garden wall with Ida", scope=ANN).hits]
+
+
+@pytest.mark.covers("S4.12")
+def test_nothing_is_learned_in_a_crisis(engine: MemoryEngine) -> None:
+    """Small talk is not extracted from; a session in a crisis is not either, though its turns are kept."""
+    engine.sessions.begin("dark", scope=ANN, crisis="imminent")
+    engine.observe(Turn("I live in Porto", session="dark"), scope=ANN)
+    engine.observe(Turn("thanks!", session="light"), scope=ANN)
+    engine.drain()
+    assert not engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), statuses=()).records
+    assert len(engine.list(scope=ANN, kinds=(Kind.TURN,), statuses=(Status.ACTIVE, Status.ARCHIVED)).records) == 2
+    engine.observe(Turn("I live in Lisbon", session="light"), scope=ANN)
+    engine.drain()
+    assert [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)).records]
+
+
+@pytest.mark.covers("S4.10")
+def test_categories_are_a_closed_set(home: Path) -> None:
+    """A category that a model makes up becomes that of the statement's kind."""
+    said = {"turn": 1, "quote": "I prune roses", "text": "Ann prunes roses", "subject": "user", "predicate": "prunes", "object": "roses"}
+    with (
+        ScriptedModel(answer=lambda r: {"statements": [{**said, "category": "gardening"}], "decisions": []}) as model,
+        engrams.open(
+            home=home,
+            preset="layers",
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=model.url,
+            jobs__workers=0,
+            write__debounce_seconds=0.0,
+        ) as engine,
+    ):
+        engine.observe(Turn("I prune roses", session="s"), scope=ANN)
+        engine.drain()
+        records = engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)).records
+        assert [record.category for record in records] == ["knowledge"]
+        assert all(len(item.quote) <= 280 for record in records for item in record.evidence)
+
+
+@pytest.mark.covers("S4.2", "S4.7", "S4.8", "S4.13", "S4.18")
+def test_the_policy_holds_what_was_only_implied(home: Path, clock: SettableClock) -> None:
+    """ "Remember that …" is stored at once; "don't save this" keeps nothing; what is held survives a restart."""
+    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as engine:
+        engine.observe(Turn("Remember that I am allergic to nuts", session="s"), scope=ANN)
+        engine.drain()
+        assert [r for r in engine.list(scope=ANN, kinds=(Kind.FACT,)).records if "nuts" in r.text]
+        assert not engine.list(scope=ANN, kinds=(Kind.RULE, Kind.PROCEDURE)).records
+        engine.observe(Turn("I feel tired these weeks. My mother died in spring", session="t"), scope=ANN)
+        engine.drain()
+        held = {record.id for record in engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records}
+    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as engine:
+        assert {record.id for record in engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records} == held
+
+
+@pytest.mark.covers("S4.20", "S4.21", "S4.45", "S4.46")
+def test_a_session_ends_once(engine: MemoryEngine, clock: SettableClock) -> None:
+    """Twenty quiet minutes end a session: one account, from three substantive turns on; ending it again changes nothing."""
+    for text in ("We chose the oak floor", "The floor costs nine hundred euros", "Bert lays the floor in June"):
+        engine.observe(Turn(text, session="s"), scope=ANN)
+    engine.observe(Turn("Hello", session="short"), scope=ANN)
+    clock.forward(minutes=21)
+    for name in ("s", "short"):
+        engine.sessions.end(name, scope=ANN)
+        engine.sessions.end(name, scope=ANN)
+    engine.drain()
+    (account,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+    assert account.session == "s"
+    assert len(account.text) <= 600
+    assert account.meta["arc"]["crisis"] == "none"
+
+
+@pytest.mark.covers("S4.36", "S4.37", "S4.32", "S4.33", "S4.34")
+def test_lines_of_working_memory(engine: MemoryEngine) -> None:
+    """[category] Subject PREDICATE object - 'quote'; the path of retrieval is reported; five hits at most."""
+    engine.sessions.recall(ANN, True)
+    assert engine.search("home", scope=ANN).trace.path == "skipped_empty_store"
+    engine.add("I live in Ghent.", scope=ANN)
+    found = engine.search("Where do I live?", scope=ANN)
+    assert found.trace.path == "hybrid_rrf"
+    assert len(found.hits) <= 5
+    text = engine.context("Where do I live?", scope=ANN).text
+    assert "[home]" in text or "LIVES_IN" in text

@@ -1,0 +1,129 @@
+"""The chat proxy's document (002): its client, ranking and command, with that preset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.acceptance.process import run
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.errors import EngramsError
+from engrams.ports import Condition, Where
+from engrams.surfaces.adapters import MemoryClient
+from engrams.testing import ScriptedModel, SettableClock
+from engrams.types import Kind, Status
+
+ANN = ("user", "ann")
+CHAT = (*ANN, "conversation", "c1")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+def opened(home: Path, clock: SettableClock, **more: object) -> MemoryEngine:
+    return engrams.open(home=home, preset="proxy", clock=clock, jobs__workers=0, vault__enabled=False, **more)
+
+
+@pytest.fixture
+def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
+    with opened(home, clock) as made:
+        yield made
+
+
+@pytest.mark.covers("S2.12")
+async def test_the_client_chats_searches_and_adds(home: Path) -> None:
+    """``chat``, ``search``, ``add`` and ``list_all``, as an async context manager."""
+    with ScriptedModel() as model:
+        model.when("statements", {"statements": []})
+        async with MemoryClient.open(
+            f"{model.url}/v1", model="m", path=home, user="ann", jobs__workers=0, vault__git=False, chat__retries=0
+        ) as client:
+            receipt = await client.add("The spare key is under the blue pot", "work")
+            assert (await client.search("spare key", "work"))[0]["id"] == receipt.id
+            model.say("Under the blue pot.")
+            answer = await client.chat([{"role": "user", "content": "Where is the spare key?"}], "work")
+            assert answer["memory_hits"][0]["id"] == receipt.id
+            assert await client.list_all("work")
+            assert await client.list_all("other") == []
+
+
+@pytest.mark.covers("S2.26", "S2.27")
+def test_a_reranker_prunes_below_its_threshold(home: Path, clock: SettableClock) -> None:
+    """Where a reranker is configured, what it judges below 0.35 is gone, however near it was; with a threshold of 0 nothing is."""
+    with ScriptedModel(score=lambda _query, text: 0.9 if "garage" in text else 0.1) as model:
+        judge = {"rerank__provider": "http", "rerank__url": f"{model.url}/v1", "rerank__model": "m", "rerank__seconds": 20}
+        with opened(home, clock, **judge) as engine:
+            assert engine.settings.rerank.threshold == 0.35
+            for text in ("The spare key hangs in the garage", "The spare key of the boat is lost"):
+                engine.add(Turn(text), scope=CHAT, kind=Kind.FACT)
+            found = engine.search("Where is the spare key?", scope=CHAT)
+            assert [hit.record.text for hit in found.hits] == ["The spare key hangs in the garage"]
+            assert any(row.dropped.startswith("judged 0.10") for row in found.trace.rows)
+        with opened(home, clock, **judge, rerank__threshold=0.0) as engine:
+            assert len(engine.search("Where is the spare key?", scope=CHAT).hits) == 2
+
+
+@pytest.mark.covers("S2.28", "S2.29")
+def test_variety_and_recency(engine: MemoryEngine, clock: SettableClock) -> None:
+    """Of near-identical facts one comes before distinct ones; the newer of two equals is ahead; hits stand best first."""
+    for number in range(5):
+        engine.add(Turn(f"Ann likes coffee very much, said {number} times"), scope=CHAT, kind=Kind.FACT)
+    engine.add(Turn("Ann likes hiking in coffee country Peru"), scope=CHAT, kind=Kind.FACT)
+    engine.add(Turn("Ann likes coffee cups of old Delft porcelain"), scope=CHAT, kind=Kind.FACT)
+    found = engine.search("What coffee does Ann like?", scope=CHAT, limit=3).hits
+    assert sum("times" in hit.record.text for hit in found) < 3
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    first = engine.add(Turn("The ferry departs at noon"), scope=CHAT, kind=Kind.FACT).id
+    clock.forward(days=40)
+    engine.add(Turn("The ferry departs at one"), scope=CHAT, kind=Kind.FACT)
+    assert engine.search("When does the ferry depart?", scope=CHAT).hits[0].record.id != first
+
+
+@pytest.mark.covers("S2.33")
+def test_filters(engine: MemoryEngine) -> None:
+    """eq, ne, gt, gte, lt, lte, in, nin and or; several tests all hold; an unknown operator raises."""
+    for text, importance in (("Oak one", 0.2), ("Oak two", 0.5), ("Oak three", 0.8)):
+        name = engine.add(Turn(text), scope=CHAT, kind=Kind.FACT).id
+        engine.edit(name, scope=CHAT, fields={"importance": importance})
+
+    def found(*tests: tuple[str, str, object], either: bool = False) -> set[str]:
+        where = Where("or" if either else "and", tuple(Condition(*test) for test in tests))
+        return {hit.record.text.split()[1] for hit in engine.search("oak", scope=CHAT, where=where).hits}
+
+    assert found(("importance", "gt", 0.2), ("importance", "lt", 0.8)) == {"two"}
+    assert found(("importance", "gte", 0.5)) == {"two", "three"}
+    assert found(("importance", "lte", 0.2), ("importance", "eq", 0.8), either=True) == {"one", "three"}
+    assert found(("importance", "in", [0.2, 0.5])) == {"one", "two"}
+    assert found(("importance", "nin", [0.2]), ("importance", "ne", 0.5)) == {"three"}
+    with pytest.raises(EngramsError):
+        found(("importance", "about", 0.5))
+
+
+@pytest.mark.covers("S2.47")
+def test_the_oldest_entries_go_first(home: Path, clock: SettableClock) -> None:
+    """Over the cap of a conversation the oldest turns and facts are put away, and can be restored."""
+    with opened(home, clock, caps__entries=3) as engine:
+        ids = []
+        for number in range(5):
+            clock.forward(seconds=1)
+            ids.append(engine.add(Turn(f"Entry number {number} of the log"), scope=CHAT, kind=Kind.FACT).id)
+        engine.tiers.enforce(CHAT)
+        assert {record.id for record in engine.list(scope=CHAT).records} == set(ids[2:])
+        assert engine.get(ids[0], scope=CHAT).status is Status.FORGOTTEN
+
+
+@pytest.mark.covers("S2.48", "S2.49", "S2.11")
+def test_add_takes_lines_and_lists(home: Path) -> None:
+    """``import -`` takes lines without their bullets; nothing to add is an error; -c sets the conversation."""
+    run(home, arguments=("import", "--preset", "proxy", "-"), stdin="- I keep bees\n2. I row on Sundays\n")
+    shown = run(home, arguments=("list", "--preset", "proxy", "--json"))
+    assert "I keep bees" in shown
+    assert "- I keep bees" not in shown
+    run(home, arguments=("add", "--preset", "proxy", ""), status=1)

@@ -202,12 +202,11 @@ class MemoryEngine(MemoryVerbs):
         was shown lately or said itself (``delivery.shown_minutes``)."""
         parts, place = self._open(), Scope.of(scope)
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
-        own = session if self.settings.delivery.shown_minutes or silent else ""
+        own, most = session if self.settings.delivery.shown_minutes or silent else "", limit or self.settings.read.most_in_context
         first, text = not silent and parts.delivery.is_first_turn(key), query if isinstance(query, str) else extract_turn_query(query)
-        number = self.settings.read.most_in_context if limit is None else limit
 
         def read(known: frozenset[str], changed: bool) -> Context:
-            asked = ReadRequest(text, place, self._clock(), number, already_shown=known, session=own, catch_up=first, topic_changed=changed)
+            asked = ReadRequest(text, place, self._clock(), most, already_shown=known, session=own, catch_up=first, topic_changed=changed)
             return parts.build_context(asked if silent else replace(asked, summary=parts.find_summary(place, session)), tokens)
 
         return read(frozenset(), False) if silent else parts.delivery.deliver(key, text, read)

@@ -1,9 +1,9 @@
 """Run other projects' own tests against our adapters and print one table.
 
-    python -m bench.conformance [--only NAME] [--keep] [--json PATH]
+    python -m bench.conformance [--only NAME] [--keep FOLDER] [--json PATH]
 
-The suites are fetched from the package registry, unpacked and run under ``bench/out/conformance``, each in an environment of its own;
-nothing of them is kept in the repository. The last line of the table is the sum; below it stands why a test is deselected."""
+The suites are fetched from the package registry, unpacked and run in a temporary folder, each in an environment of its own; nothing of
+them is kept in the repository. The last line of the table is the sum; below it stands why a test is deselected."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +24,7 @@ from xml.etree import ElementTree
 from bench.conformance.environments import ROOT, make_environment
 from bench.conformance.suites import SUITES, Suite
 
-OUT = ROOT / "bench" / "out" / "conformance"
+OUT = ROOT / "bench" / "out" / "conformance.json"
 SHIMS = Path(__file__).with_name("shims")
 PYTEST_INI = "[pytest]\nasyncio_mode = auto\npythonpath = .\nfilterwarnings = ignore\n"
 TOOLS = ("pip", "pytest", "pytest-asyncio")
@@ -118,16 +119,15 @@ def print_table(results: Sequence[SuiteResult], suites: Sequence[Suite]) -> None
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="suites whose name holds this")
-    parser.add_argument("--keep", action="store_true", help="keep environments and tests for a look")
-    parser.add_argument("--json", type=Path, default=OUT.with_suffix(".json"))
+    parser.add_argument("--keep", type=Path, help="folder in which environments and tests stay for a look")
+    parser.add_argument("--json", type=Path, default=OUT)
     given = parser.parse_args()
     chosen = [suite for suite in SUITES if given.only.lower() in suite.name.lower()]
     results = []
-    for suite in chosen:
-        print(f"{suite.name} …", flush=True)
-        results.append(run_suite(suite, OUT / suite.shim))
-        if not given.keep:
-            shutil.rmtree(OUT / suite.shim)
+    with tempfile.TemporaryDirectory(prefix="engrams-conformance-") as temporary:
+        for suite in chosen:
+            print(f"{suite.name} …", flush=True)
+            results.append(run_suite(suite, (given.keep or Path(temporary)).resolve() / suite.shim))
     print_table(results, chosen)
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n", "utf-8")

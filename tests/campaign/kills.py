@@ -11,7 +11,7 @@ from tests.campaign.process import kill, nap, spawn, wait
 from tests.campaign.world import World
 from tests.faults.storm import armed
 
-LONGEST = {"engine": 0.25, "commands": 0.8, "processes": 3.0, "files": 0.35, "serve": 0.5, "mcp": 0.5}
+LONGEST = {"engine": 0.15, "commands": 0.5, "processes": 2.0, "files": 0.25, "serve": 0.5, "mcp": 0.5}
 """Seconds until a child is killed at most, where nothing slows the machine; a server's from when it answers."""
 _START = 8.0
 """Seconds that a server may take to answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import shutil
@@ -16,9 +17,11 @@ from tests.campaign.process import ask
 from tests.campaign.world import QUIET, VAULT, Findings, World, judge, look
 
 _KILLS = {"engine": 6, "commands": 4, "processes": 1, "files": 4, "serve": 1, "mcp": 1}
-_ROUNDS = 8
+_ROUNDS = 6
 """Rounds of a series: kills, then damage to copies, then something odd."""
-_KILLS_EACH, _DAMAGES_EACH = 3, 2
+_KILLS_EACH, _DAMAGES_EACH = 6, 4
+_UNSEEN = 0.5
+"""Share of the kills after which the next child comes at once: what was lost is still lost at the next look."""
 _FILLED = 0.4
 """Seconds that the first memories take on a machine with nothing else to do."""
 _FULL = 260
@@ -73,6 +76,7 @@ def warm_up(home: Path) -> None:
         memory.vault.sync()  # type: ignore[union-attr]
         memory.drain(5)
     look(world)
+    gc.freeze()  # children share these objects instead of copying them
 
 
 class Series:
@@ -141,6 +145,8 @@ class Series:
             shutil.rmtree(self.other, ignore_errors=True)
         self.world.copy(snapshot)
         self.other = snapshot
+        if self.dice.random() < _UNSEEN:
+            return Result(f"kill: {door}")
         return self._judged(f"kill: {door}", "")
 
     def _damage(self) -> Result:

@@ -18,7 +18,8 @@ from engrams.types import Kind, Status
 
 QUIET: dict[str, Any] = {"jobs__workers": 0, "jobs__lease_seconds": 0.3, "jobs__backoff_seconds": 0.1, "jobs__max_attempts": 20}
 VAULT: dict[str, Any] = {"vault__enabled": True, "vault__git_seconds": 0, "vault__max_missing_share": 1.0}
-_SEARCHES = 3
+_SEARCHES = 1
+"""Parcels that each look asks for, as each owner; every look also reads everything."""
 _DEPTH = 400
 """Hits of a search that looks for a parcel: all of them are alike."""
 

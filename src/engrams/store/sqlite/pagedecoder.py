@@ -23,7 +23,6 @@ _SIZES = frozenset(1 << power for power in range(9, 17))
 _USUAL_SIZE = 4096
 _LEAF, _KEY_LEAF, _KEY_INNER, _INNER = 13, 10, 2, 5
 _WHOLE_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-_MOST_OVERFLOW = 1 << 20
 
 
 class UnreadableCellError(Exception):
@@ -69,10 +68,15 @@ class RawPages:
         return encryption.decrypt_any(held, number, self._keys) if self._keys and any(held) else held[: self.usable]
 
     def rows(self) -> Iterator[RawRow]:
-        """Rows that are in order, page by page."""
+        """Rows that are in order, page by page; each once."""
+        seen = set[tuple[int | None, bytes]]()
         for number in range(1, self.count + 1):
             page = self.page(number)
             for cell in list_cells(page, number == 1):
+                key = cell.number, page[cell.start : cell.start + cell.bytes]
+                if key in seen:
+                    continue
+                seen.add(key)
                 try:
                     yield number, cell.number, decode_values(self.payload(page, cell))
                 except UnreadableCellError:
@@ -83,7 +87,7 @@ class RawPages:
         rows may lie in them that no pointer finds."""
         for number in range(1, self.count + 1):
             page = self.page(number)
-            if any(page) and (number >= self._first_spare or not self._is_sound(page, number == 1)):
+            if any(page) and not self._is_sound(page, number == 1):
                 yield number
 
     def payload(self, page: bytes, cell: PageCell) -> bytes:
@@ -119,7 +123,7 @@ class RawPages:
 
     def _follow(self, number: int, left: int, claimed: set[int] | None = None) -> Iterator[bytes]:
         """Read overflow pages one after the other; noted in ``claimed``."""
-        for _ in range(_MOST_OVERFLOW):
+        for _ in range(-(-left // (self.usable - 4)) if left < self.count * self.usable else 0):
             if not 0 < number <= self.count:
                 raise UnreadableCellError
             held = self.page(number)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 from engrams.errors import EngramsError
@@ -92,9 +93,10 @@ def decode_whole(shape: TableShape, row: tuple[Any, ...]) -> Record | None:
 
 def _header_pattern(width: int) -> re.Pattern[bytes]:
     """Match the places where a record's header may begin.
-    Two of its first three bytes are as they must be."""
-    size = b"[\\x%02x-\\x%02x]" % (width + 1, width + _SLACK)
-    return re.compile(b"(?s)(?=%b\\x00|%b.\\x%02x|.\\x00\\x%02x)" % (size, size, _ID, _ID))
+    Three of its first four bytes are as they must be: size, number, id, owner."""
+    size, id = rb"[\x%02x-\x%02x]" % (width + 1, width + _SLACK), rb"\x%02x" % _ID
+    owner = b"[" + b"".join(rb"\x%02x" % kind for kind in range(13, 128, 2)) + rb"\x80-\xff]"
+    return re.compile(rb"(?s)(?=%b\x00%b|%b\x00.%b|%b.%b%b|.\x00%b%b)" % (size, id, size, owner, size, id, owner, id, owner))
 
 
 def _read_before(page: bytes, end: int) -> tuple[int, int]:
@@ -110,7 +112,7 @@ def _decode_damaged(pages: RawPages, page: bytes, cell: PageCell, shape: TableSh
     """Decode a record with one damaged byte before its values.
     Empty where nothing fits."""
     best: list[Any] = []
-    guesses = list(_guess_types(page[cell.start :], cell.size, shape))
+    guesses = _guess_types(page[cell.start :], cell.size, shape)
     for types, start, payload in _payloads(pages, page, cell, guesses):
         try:
             values = decode_body(payload, types, start)
@@ -125,13 +127,14 @@ def _decode_damaged(pages: RawPages, page: bytes, cell: PageCell, shape: TableSh
     return best
 
 
-def _payloads(pages: RawPages, page: bytes, cell: PageCell, guesses: list[TypesGuess]) -> Iterator[tuple[list[int], int, bytes]]:
+def _payloads(pages: RawPages, page: bytes, cell: PageCell, guesses: Iterator[TypesGuess]) -> Iterator[tuple[list[int], int, bytes]]:
     """Contents of a record by each guess of its types.
     Then those with a damaged pointer to another page."""
-    for types, start, size in guesses:
+    first = next(guesses)
+    for types, start, size in chain((first,), guesses):
         with suppress(UnreadableCellError):
             yield types, start, pages.payload(page, replace(cell, size=size))
-    types, start, size = guesses[0]
+    types, start, size = first
     if 0 < start == page[cell.start] and size == cell.size:
         for payload in pages.mended_payloads(page, cell):
             yield types, start, payload
@@ -152,19 +155,20 @@ def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[TypesG
 
 def _replace_one(record: bytes, end: int, size: int, shape: TableShape) -> Iterator[TypesGuess]:
     """Serial types with one of them derived from the record's size."""
-    tails: dict[int, list[int]] = {end: []}
+    tails: dict[int, tuple[list[int], int]] = {end: ([], 0)}
     for at in range(end - 1, 0, -1):
         kind, follows = read_varint(record, at)
         if follows in tails:
-            tails[at] = [kind, *tails[follows]]
-    head, at = list[int](), 1
-    while at < end:
-        for after in (tails[at + step] for step in (1, 2, 3) if at + step in tails):
-            length = size - end - sum(map(value_size, head)) - sum(map(value_size, after))
-            if len(head) + 1 + len(after) == len(shape.types) and length >= 0:
-                yield [*head, _serial_type(shape.types[len(head)], length), *after], end, size
+            types, taken = tails[follows]
+            tails[at] = [kind, *types], taken + value_size(kind)
+    head, left, at = list[int](), size - end, 1
+    while at < end and left >= 0:
+        for after, taken in (tails[at + step] for step in (1, 2, 3) if at + step in tails):
+            if len(head) + 1 + len(after) == len(shape.types) and taken <= left:
+                yield [*head, _serial_type(shape.types[len(head)], left - taken), *after], end, size
         kind, at = read_varint(record, at)
         head.append(kind)
+        left -= value_size(kind)
 
 
 def _serial_type(kinds: tuple[type, ...], length: int) -> int:

@@ -136,9 +136,12 @@ def read_file(home: Path, path: Path) -> bytes:
 
 
 def is_sealed(path: Path) -> bool:
-    """Test for a file that begins as a sealed one."""
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    """Test for a file that begins as a sealed one; none does not."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except FileNotFoundError:
+        return False
 
 
 def rewrite_file(source: Path, target: Path, keys: tuple[DataKey, ...], key: DataKey) -> None:

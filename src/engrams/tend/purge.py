@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -23,6 +24,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.tend.leaserenewal import LeaseKeeper
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
 from engrams.write.purgeplan import build_rewrites, list_texts, plan_purge
@@ -68,7 +70,8 @@ class MemoryPurge:
         now = deps.clock()
         lease = JobLease(self._worker, new_id(now), now + _LEASE)
         deps.store.enqueue((JobSpec(PURGE, f"{owner.key}|{new_id(now)}", plan.order.to_payload(), lease=lease),), now)
-        removed = self.execute(plan.order, lease.token)
+        with closing(LeaseKeeper(deps.store, deps.clock, _LEASE.total_seconds())) as leases, leases.hold(lease.token):
+            removed = self.execute(plan.order)
         deps.store.finish(lease.token, deps.clock())
         return self._look(plan.order, removed, (_to_place("also said", plan.also, _ALSO), _to_place("sources", plan.unsure, _UNSURE)))
 
@@ -86,11 +89,11 @@ class MemoryPurge:
             self.purge([one for one in records if one.status is not Status.PURGED], owner, job.payload["min_words"])
             self._deps.store.finish(job.lease, self._deps.clock())
             return
-        self.execute(PurgeInstruction.from_payload(job.payload), job.lease)
+        self.execute(PurgeInstruction.from_payload(job.payload))
         self._deps.store.finish(job.lease, self._deps.clock())
         self._empty_log(Scope.parse(job.payload["owner"]))
 
-    def execute(self, order: PurgeInstruction, lease: str = "") -> PurgeReport:
+    def execute(self, order: PurgeInstruction) -> PurgeReport:
         """Do what an order says; harmless where it was done before."""
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
@@ -106,8 +109,6 @@ class MemoryPurge:
         for place, ids in enumerate(pages, 1):
             last = place == len(pages)
             part = deps.store.purge(order.owner, ids, deps.clock(), batch if last else None, words if last else ())
-            if lease:
-                deps.store.renew(lease, deps.clock() + _LEASE)
             removed = {name: removed.get(name, 0) + number for name, number in part.removed.items()}
             remaining = {name: remaining.get(name, 0) + number for name, number in part.remaining.items()}
         removed["shortened"] = len(made)

@@ -112,10 +112,11 @@ def replace_backup(path: Path, change: Callable[[BackupPlaces], object]) -> None
 
 def is_backup(path: Path) -> bool:
     """Return True where a file begins as a backup does."""
-    if not path.is_file():
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)).startswith((MAGIC, b"\x1f\x8b"))
+    except (FileNotFoundError, IsADirectoryError):
         return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)).startswith((MAGIC, b"\x1f\x8b"))
 
 
 def is_sealed(path: Path) -> bool:

@@ -136,7 +136,7 @@ def read_file(home: Path, path: Path) -> bytes:
 
 
 def is_sealed(path: Path) -> bool:
-    """Test for a file that begins as a sealed one; none does not."""
+    """Test for a file that begins as a sealed one."""
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC

@@ -53,6 +53,7 @@ class IndexCache:
         self._settings = settings
         self._lock = Lock()
         self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self._models: dict[tuple[int, str], tuple[int, int]] = {}
         self.bytes = 0
         """Size of all indexes in memory."""
         register(self)
@@ -60,7 +61,7 @@ class IndexCache:
     def seek(self, seek: CandidateQuery) -> CandidatePool:
         """Find candidates, after all committed changes are indexed."""
         owner, condition = seek.reach.owner, whereclauses.where_clause(seek.where)
-        model, dimension = self._database.read_as(None, records.find_model, seek.model)
+        model, dimension = self._find_model(seek.model)
         if seek.vector is not None and dimension and len(seek.vector) != dimension:
             raise InputError(
                 f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
@@ -83,6 +84,14 @@ class IndexCache:
             cached.bytes += grown
         self._trim(grown)
         return pool
+
+    def _find_model(self, name: str) -> tuple[int, int]:
+        """Number and dimension of a model, which never change; zeros if unknown."""
+        key = (self._database.generation, name)
+        found = self._models.get(key) or self._database.read_as(None, records.find_model, name)
+        if found[0]:
+            self._models[key] = found
+        return found
 
     def _catch_up(
         self, connection: SqlConnection, index: OwnerIndex, seek: CandidateQuery, given: tuple[int, SqlClause]

@@ -56,7 +56,8 @@ class SqlStore:
         # Imported here: a process that only reads does not need it.
         from engrams.store.sql.commit import BatchCommit
 
-        return self._database.write_as(None, BatchCommit(batch, self._dialect).run)
+        first = next((put.record.scope.owner for put in batch.puts), None)
+        return self._database.write_as(first, BatchCommit(batch, self._dialect).run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         return self._database.read_as(owner, records.get_records, owner, ids)

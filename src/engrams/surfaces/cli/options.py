@@ -65,7 +65,8 @@ class GlobalOptions:
             yield engine, scope
         finally:
             engine.close()
-            if not self.json and not settings.incognito and not settings.home.expanduser().exists():
+            elsewhere = settings.incognito or "://" in settings.store.url
+            if not self.json and not elsewhere and not settings.home.expanduser().exists():
                 from engrams.surfaces.cli.output import note
 
                 note(f"There is no memory yet: {settings.home} does not exist. `engrams add` begins one.")

@@ -200,15 +200,14 @@ class StoreCollector(Collector):
         for status, number in counts["status"].items():
             memories.add_metric([status], number)
         yield memories
-        yield GaugeMetricFamily("engrams_store_bytes", "Size of the database's files.", value=_store_bytes(self._engine))
+        if "://" not in self._engine.settings.store.url:
+            yield GaugeMetricFamily("engrams_store_bytes", "Size of the database's files.", value=_store_bytes(self._engine))
         yield from _model_metrics(self._engine)
 
 
 def _store_bytes(engine: MemoryEngine) -> int:
     home = engine.settings.home.expanduser()
     url = engine.settings.store.url
-    if "://" in url:
-        return int(engine.check(False).get("bytes", 0))
     base = Path(url) if url else home / "memory.db"
     return sum(file.stat().st_size for file in base.parent.glob(f"{base.name}*") if file.is_file())
 

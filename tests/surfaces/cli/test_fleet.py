@@ -1,0 +1,32 @@
+"""The command line on Postgres: tables are made once, memory is there, and what needs a file says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.store import postgres
+
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+
+
+def run(home: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_STORE__URL": url, "ENGRAMS_USER": "ann"}
+    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_commands_on_postgres(home: Path) -> None:
+    """A memory that one command adds is found by the next and moves to a file; a backup is the database's own matter."""
+    url = postgres.empty_database()
+    assert "up to date" in run(home, url, "migrate").stdout
+    assert run(home, url, "add", "I keep bees in Porto.").returncode == 0
+    found = run(home, url, "search", "bees")
+    assert "bees in Porto" in found.stdout and "no memory yet" not in found.stderr
+    refused = run(home, url, "backup", str(home.parent / "x.bak"))
+    assert refused.returncode == 1 and "database's own tools" in refused.stderr
+    assert "of 1 owners" in run(home, url, "move", "--to", str(home.parent / "back.db")).stdout
+    assert "bees in Porto" in run(home, str(home.parent / "back.db"), "search", "bees").stdout

@@ -42,4 +42,4 @@ def test_a_document() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider"]))
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", "-p", "no:benchmark"]))

@@ -200,9 +200,9 @@ class MemoryEngine(MemoryVerbs):
         ``query``: its text, or the messages so far.
         With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this conversation
         was shown lately or said itself (``delivery.shown_minutes``)."""
-        parts, place = self._open(), Scope.of(scope)
+        parts, place, most = self._open(), Scope.of(scope), self.settings.read.most_in_context if limit is None else limit
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
-        own, most = session if self.settings.delivery.shown_minutes or silent else "", limit or self.settings.read.most_in_context
+        own = session if self.settings.delivery.shown_minutes or silent else ""
         first, text = not silent and parts.delivery.is_first_turn(key), query if isinstance(query, str) else extract_turn_query(query)
 
         def read(known: frozenset[str], changed: bool) -> Context:

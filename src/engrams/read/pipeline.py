@@ -34,6 +34,7 @@ from engrams.read.rerank import rerank
 from engrams.read.retrieve import find_candidates, skill_notes, with_skills
 from engrams.read.similarityfloor import is_near, measure_nearness
 from engrams.read.triggerrules import drop_surplus, find_stale, find_triggered, out_of_season, put_rules_first
+from engrams.text.systemtexts import remove_system_texts
 from engrams.types import RUNNING, UNSEARCHED, Hit, Record, SearchResult, Trace, TraceRow
 
 if TYPE_CHECKING:
@@ -163,7 +164,9 @@ def _choose_hits(
 
 
 def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
-    """Cut a long query to head and tail, and note it."""
+    """Cut a query to the user's own words, head and tail."""
+    if "<" in request.text or "[" in request.text:
+        request = replace(request, text=remove_system_texts(request.text))
     if len(request.text) <= most:
         return request, ()
     half = most // 2

@@ -12,6 +12,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Chat, WriteBatch
 from engrams.settings import WriteSettings
 from engrams.text.stopwords import STOP
+from engrams.text.systemtexts import remove_system_texts
 from engrams.text.terms import terms
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
@@ -164,7 +165,7 @@ def _gate_record(
         return None
     injected = record.meta.get("echo")
     known = {*echoes, *(mark for mark in injected if isinstance(mark, str))} if isinstance(injected, list | tuple) else echoes
-    own = remove_echoes(record.text, known)
+    own = remove_echoes(remove_system_texts(record.text) if "<" in record.text else record.text, known)
     refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
     if refused is not None and refused.reason in BRIEF and record.id in replies:
         refused = None

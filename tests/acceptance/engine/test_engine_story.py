@@ -165,6 +165,7 @@ def test_a_long_conversation_is_summarised_in_steps(home: Path) -> None:
         assert "SUMMARY of it" in str(fitted[1]["content"])
 
 
+@pytest.mark.slow
 @pytest.mark.covers("S1.47")
 def test_the_command_works_on_the_same_home(home: Path) -> None:
     """add, search and dream with the preset; SQLite in WAL mode."""

@@ -196,3 +196,18 @@ def test_the_next_wake_has_its_bounds(engine: MemoryEngine) -> None:
     section = engine.settings.garden
     assert (section.min_pause_minutes, section.max_pause_minutes, section.pause_minutes) == (5.0, 120.0, 30.0)
     assert (section.model_tokens, section.budget_share) == (10_000, 0.2)
+
+
+@pytest.mark.covers("S3.18")
+def test_what_a_client_adds_is_not_the_users(engine: MemoryEngine) -> None:
+    """A reminder in a message is neither searched for nor learned as the user's words."""
+    zebra, bees = add(engine, "Zebras eat grass on the plain"), add(engine, "Ann keeps bees")
+    reminder = "<system-reminder>Zebras, grass, plain. I live in Oslo.</system-reminder>"
+    found = [hit.record.id for hit in engine.search(f"{reminder} What does Ann keep? bees?", scope=ANN).hits]
+    assert found[0] == bees
+    assert zebra not in found
+    assert not engine.search(reminder, scope=ANN).hits
+    for turn in (f"{reminder} I play chess", "I row"):
+        engine.observe(Turn(turn), scope=ANN)
+    engine.drain()
+    assert not [record for record in engine.list(scope=ANN, kinds=(Kind.FACT,)).records if "Oslo" in record.text]

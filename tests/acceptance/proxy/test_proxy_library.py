@@ -119,6 +119,7 @@ def test_the_oldest_entries_go_first(home: Path, clock: SettableClock) -> None:
         assert engine.get(ids[0], scope=CHAT).status is Status.FORGOTTEN
 
 
+@pytest.mark.slow
 @pytest.mark.covers("S2.48", "S2.49", "S2.11")
 def test_add_takes_lines_and_lists(home: Path) -> None:
     """``import -`` takes lines without their bullets; nothing to add is an error; -c sets the conversation."""

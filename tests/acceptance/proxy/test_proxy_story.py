@@ -203,7 +203,7 @@ def test_files_are_the_truth(door: Door) -> None:
     door.delete(f"/v1/memories/{id}")
     (moved,) = eventually(lambda: door.files(f"deleted/user/ann/conversation/c2/facts/{fact.name}"))
     assert "Kiwi" in moved.read_text()
-    assert not fact.exists()
+    eventually(lambda: not fact.exists())
     assert not list((door.home / "vault").rglob("*.tmp"))
 
 

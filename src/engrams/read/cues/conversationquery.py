@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Turn
 
 TAIL = 4000
 """Last characters of a query that are used."""
 
-_TAG = re.compile(
-    r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
-    r"|function_results|function_calls|local-command-stdout|command-(?:name|message|args))\b[^<>]{0,200}>",
-    re.IGNORECASE,
-)
-# Tags whose content is noise up to the end of the text if the closing tag is missing.
-_CUT = frozenset(("system-reminder", "system_reminder", "tool_result", "tool_results", "function_results", "environment_details"))
-_LINE = re.compile(
-    r"^[ \t]*(?:\[?(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*"
-    r"|\[request interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BLANKS = re.compile(r"\n{3,}")
 _BLOCK_CHARS = 1200
 _TURN_MESSAGES, _TURN_TAIL = 12, 8000
 
@@ -35,7 +22,7 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
     to 1200 characters, within ``tail`` in all. Messages are turns or mappings with ``role`` and ``content`` (a text, or a list of blocks of
     which those with ``text`` count). Empty where no user said anything."""
     if isinstance(messages, str):
-        return _take_tail(_clean(messages), tail)
+        return _take_tail(remove_system_texts(messages), tail)
     said = [(role, text) for role, text in map(_role_and_text, messages) if role in ("user", "assistant") and text]
     place = max((index for index, (role, _) in enumerate(said) if role == "user"), default=-1)
     if place < 0:
@@ -59,7 +46,7 @@ def extract_turn_query(messages: Sequence[Turn | Mapping[str, Any]]) -> str:
 
 def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(message, Turn):
-        return message.role, _clean(message.text)
+        return message.role, remove_system_texts(message.text)
     content = message.get("content")
     if isinstance(content, str):
         text = content
@@ -68,26 +55,7 @@ def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
         text = "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
     else:
         text = ""
-    return str(message.get("role", "")), _clean(text)
-
-
-def _clean(text: str) -> str:
-    return _BLANKS.sub("\n\n", _LINE.sub("", _strip_tags(text) if "<" in text else text)).strip()
-
-
-def _strip_tags(text: str) -> str:
-    tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
-    closed = {name: at for at, _, closing, name in tags if closing}
-    kept: list[str] = []
-    last, inside = 0, ""
-    for at, end, closing, name in tags:
-        if inside:
-            if closing and name == inside:
-                last, inside = end, ""
-        elif not closing and (closed.get(name, -1) > at or name in _CUT):
-            kept.append(text[last:at])
-            inside = name
-    return "".join(kept) if inside else "".join((*kept, text[last:]))
+    return str(message.get("role", "")), remove_system_texts(text)
 
 
 def _take_tail(text: str, tail: int) -> str:

@@ -21,7 +21,17 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bench.changes.data import Case, Pair, build_pairs, build_plain_pairs, build_strangers, every_case, to_features  # noqa: E402
+from bench.changes.data import (  # noqa: E402
+    Case,
+    Pair,
+    build_long_pairs,
+    build_pairs,
+    build_plain_pairs,
+    build_strangers,
+    build_talk_pairs,
+    every_case,
+    to_features,
+)
 
 from engrams.text.terms import terms  # noqa: E402
 from engrams.write.changes.boostedtrees import BoostedTrees, compete, join_odds  # noqa: E402
@@ -33,11 +43,12 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Boosting:
-    """How trees of depth two are grown."""
+    """How trees are grown."""
 
     trees: int
     seed: int
-    rate: float = 0.07
+    depth: int = 3
+    rate: float = 0.05
     rows: float = 0.6
     columns: float = 0.3
     penalty: float = 5.0
@@ -57,12 +68,12 @@ class Boosting:
             rows = np.flatnonzero(chance.random(len(y)) < self.rows)
             some = chance.choice(x.shape[1], int(x.shape[1] * self.columns), replace=False)
             node, questions = np.zeros(len(y), np.int64), []
-            for level in range(2):
+            for level in range(self.depth):
                 at, bins = self._best_splits(binned[np.ix_(rows, some)], node[rows], gradient[rows], bend[rows], 1 << level)
                 chosen = some[at]
                 questions += [(int(c), _edge(edges[c], int(b))) for c, b in zip(chosen, bins, strict=True)]
                 node = 2 * node + (binned[np.arange(len(y)), chosen[node]] > bins[node])
-            sums, bends = np.bincount(node[rows], gradient[rows], 4), np.bincount(node[rows], bend[rows], 4)
+            sums, bends = (np.bincount(node[rows], each[rows], 2**self.depth) for each in (gradient, bend))
             leaf = -self.rate * sums / (bends + self.penalty)
             odds += leaf[node]
             columns.append([c for c, _ in questions])
@@ -97,12 +108,15 @@ def measure_rarity(cases: Sequence[Case]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Features and labels of pairs within scenarios and of strangers."""
+    """Features and labels of pairs; of strangers the features only.
+    ``talk``: of talks, where nothing ends; ``long``: among other messages."""
 
     pairs: Sequence[Pair]
     x: Array
     y: Array
     cases: Array
+    talk: Array
+    long: Array
     strangers: Array
     stranger_cases: Array
 
@@ -110,10 +124,10 @@ class Samples:
         """Fit both sets of trees without the scenarios of one fold."""
         use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
         about, far = use & np.array([pair.about for pair in self.pairs]), self.stranger_cases % FOLDS != fold
-        change = Boosting(300, 0).fit(self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0))
-        x = np.vstack([self.x[about], self.strangers[far]])
-        y = np.concatenate([np.ones(about.sum()), np.zeros(far.sum())])
-        return change, Boosting(200, 1).fit(x, y, np.where(y == 1, 3.0, 1.0))
+        change = Boosting(400, 0).fit(self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0) * np.where(self.long, 0.5, 1.0)[use])
+        x = np.vstack([self.x[about], self.strangers[far], self.x[use & self.talk]])
+        y = np.concatenate([np.ones(about.sum()), np.zeros(len(x) - about.sum())])
+        return change, Boosting(250, 1).fit(x, y, np.where(y == 1, 3.0, 1.0))
 
     def cross_validate(self) -> Array:
         """Return each pair's joint log odds by models that did not see its scenario."""
@@ -142,21 +156,26 @@ def calibrate(odds: Array, y: Array) -> tuple[float, float]:
 def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> None:
     """Print how many scenarios come out right at thresholds of the probability."""
     best: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for pair, value in zip(samples.pairs, chance.tolist(), strict=True):
-        if pair.case >= len(cases):
+    for pair, value, long in zip(samples.pairs, chance.tolist(), samples.long.tolist(), strict=True):
+        if long or pair.case >= len(cases):
             continue
         best[pair.case][pair.label] = max(best[pair.case][pair.label], value)
     now = {case: scores for case, scores in best.items() if not cases[case]["as_of"]}
     changes = [scores for case, scores in now.items() if cases[case]["stale"]]
     traps = [scores for case, scores in now.items() if not cases[case]["stale"]]
-    print(f"{len(changes)} changes, {len(traps)} traps; five folds\n")
-    print("| from | changes found | other pairs of them taken | traps left alone | right of what is taken |")
-    print("|---|---|---|---|---|")
-    for limit in np.arange(0.3, 0.98, 0.04).tolist():
+    talks: dict[int, float] = defaultdict(float)
+    for place in np.flatnonzero(samples.talk).tolist():
+        name = id(samples.pairs[place].new)
+        talks[name] = max(talks[name], float(chance[place]))
+    print(f"{len(changes)} changes, {len(traps)} traps, {len(talks)} messages of talks; five folds\n")
+    print("| from | changes found | other pairs of them taken | traps left alone | right of what is taken | messages of talks taken |")
+    print("|---|---|---|---|---|---|")
+    for limit in np.arange(0.18, 0.98, 0.04).tolist():
         found, other = sum(right >= limit for _, right in changes), sum(wrong >= limit for wrong, _ in changes)
         alone = sum(wrong < limit for wrong, _ in traps)
-        taken = found + other + len(traps) - alone
-        print(f"| {limit:.2f} | {found / len(changes):.0%} | {other} | {alone / len(traps):.1%} | {found / max(taken, 1):.1%} of {taken} |")
+        chatter, taken = sum(value >= limit for value in talks.values()), found + other + len(traps) - alone
+        shares = f"{found / len(changes):.0%} | {other} | {alone / len(traps):.1%} | {found / max(taken, 1):.1%} of {taken}"
+        print(f"| {limit:.2f} | {shares} | {chatter} |")
 
 
 def write_weights(trees: tuple[BoostedTrees, BoostedTrees], rarity: dict[str, float], curve: tuple[float, float]) -> None:
@@ -180,13 +199,18 @@ def main() -> None:
     given = parser.parse_args()
     cases = list(every_case("train"))
     rarity = measure_rarity(cases)
-    pairs, strangers = [*build_pairs(cases), *build_plain_pairs(len(cases))], build_strangers(cases)
+    inner = build_pairs(cases)
+    known = [*inner, *build_plain_pairs(len(cases))]
+    talks, longer = build_talk_pairs(1 + max(pair.case for pair in known), cases), build_long_pairs(cases, inner)
+    pairs, strangers = [*known, *talks, *longer], build_strangers(cases)
+    place = np.arange(len(pairs))
     samples = Samples(
         pairs, to_features(pairs, rarity), np.array([float(pair.label) for pair in pairs]), np.array([pair.case for pair in pairs]),
+        (place >= len(known)) & (place < len(pairs) - len(longer)), place >= len(pairs) - len(longer),
         to_features(strangers, rarity), np.array([pair.case for pair in strangers]),
     )  # fmt: skip
     odds = samples.cross_validate()
-    sure = np.array([pair.learn for pair in pairs])
+    sure = np.array([pair.learn for pair in pairs]) & ~samples.long
     scale, shift = calibrate(odds[sure], samples.y[sure])
     print_figures(samples, cases, 1 / (1 + np.exp(-(scale * odds + shift))))
     if not given.dry_run:

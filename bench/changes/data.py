@@ -92,6 +92,25 @@ def build_strangers(cases: Sequence[Case], near: int = 1, some: int = 2, pool: i
     return pairs
 
 
+def build_long_pairs(cases: Sequence[Case], pairs: Sequence[Pair], most: int = 5) -> list[Pair]:
+    """Return the scenarios' pairs again, each side among messages of other scenarios in its language; what is true of them stays so."""
+    embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
+    other: dict[str, list[str]] = {}
+    for case in cases:
+        other.setdefault(case["lang"], []).extend(line["text"] for line in case["say"] if line["who"] != "assistant")
+
+    def lengthen(said: SaidMessage, lang: str) -> SaidMessage:
+        pieces = [*chance.sample(other[lang], chance.randint(0, most)), said.text]
+        chance.shuffle(pieces)
+        return read_message("\n".join(pieces), said.speaker, said.at, embed)
+
+    return [
+        replace(pair, old=lengthen(pair.old, lang), new=lengthen(pair.new, lang))
+        for pair in pairs
+        if pair.learn and (lang := cases[pair.case]["lang"])
+    ]
+
+
 def build_plain_pairs(first: int) -> list[Pair]:
     """Return the short pairs of ``pairs.jsonl``; each counts as a scenario from the number ``first`` on."""
     embed, pairs = BuiltinEmbedder().embed, []
@@ -100,6 +119,24 @@ def build_plain_pairs(first: int) -> list[Pair]:
         later = _NOON + timedelta(days=held["days"])
         old, new = read_message(held["old"], "user", _NOON, embed), read_message(held["new"], "user", later, embed)
         pairs.append(Pair(first + number, old, new, held["change"], True, True))
+    return pairs
+
+
+def build_talk_pairs(first: int, cases: Sequence[Case], others: int = 3) -> list[Pair]:
+    """Return pairs of ``talks.txt``, where nothing ends, and each message after some of other talks and of scenarios.
+
+    Each talk counts as a scenario from the number ``first`` on; a week lies between its messages."""
+    embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
+    talks = [talk.splitlines() for talk in (FOLDER.parent / "talks.txt").read_text("utf-8").strip().split("\n\n")]
+    known = [line["text"] for case in cases if case["lang"] == "en" for line in case["say"] if line["who"] != "assistant"]
+    read = [[read_message(text, "user", _NOON + timedelta(days=7 * place), embed) for place, text in enumerate(talk)] for talk in talks]
+    pairs = []
+    for number, talk in enumerate(read):
+        strange = [one for other, each in enumerate(read) if other != number for one in each]
+        for place, new in enumerate(talk):
+            some = [read_message(text, "user", _NOON, embed) for text in chance.sample(known, others)]
+            far = [replace(one, at=new.at - timedelta(days=chance.randint(0, 90))) for one in (*chance.sample(strange, others), *some)]
+            pairs.extend(Pair(first + number, old, new, False, True, False) for old in (*talk[:place], *far))
     return pairs
 
 

@@ -23,7 +23,7 @@ START = datetime(2025, 1, 6, 12, tzinfo=UTC)
 
 def open_eager(home: Path, **more: Any) -> MemoryEngine:
     """Open memory that closes and marks at low probabilities."""
-    return engrams.open(home=home, jobs__workers=0, write__changes__close_at=0.6, write__changes__mark_at=0.3, **more)
+    return engrams.open(home=home, **{"jobs__workers": 0, "write__changes__close_at": 0.6, "write__changes__mark_at": 0.3, **more})
 
 
 def say(memory: MemoryEngine, *lines: str, days: float = 90, session: str = "s") -> None:
@@ -98,6 +98,41 @@ def test_past_shows_what_held_then(tmp_path: Path) -> None:
         say(memory, DENTIST, NEW_DENTIST)
         was = find(memory, ASK, DENTIST, as_of=START + timedelta(days=30))
         assert (was.status, was.outdated) == (Status.ACTIVE, None)
+
+
+def test_newest_of_a_past_day_comes_first(tmp_path: Path) -> None:
+    """At a past day, what was said last until then stands before what it ended; what came later is unknown."""
+    with open_eager(tmp_path) as memory:
+        say(memory, "Our goalie is Hamza.", "Hamza left for college, the goalie is Ines now.", "Ines quit, our goalie is Bo now.")
+        hits = memory.search("Who is our goalie?", scope=ME, as_of=START + timedelta(days=100)).hits
+        assert "Ines now" in hits[0].record.text
+        assert all("Bo" not in hit.record.text for hit in hits)
+        was = find(memory, "Who is our goalie?", "is Hamza", as_of=START + timedelta(days=100))
+        assert was.outdated is not None
+        assert was.outdated.by == hits[0].record.id
+
+
+def test_assistant_ends_nothing(tmp_path: Path) -> None:
+    """An assistant's messages neither end nor doubt each other."""
+    with open_eager(tmp_path) as memory:
+        for days, text in enumerate(("The meeting is on Tuesday.", "The meeting is on Thursday now, not on Tuesday.")):
+            memory.observe([Turn(text, "assistant", at=START + timedelta(days=days), session="s")], scope=ME)
+        assert memory.drain(30)
+        assert find(memory, "When is the meeting?", "on Tuesday.").outdated is None
+
+
+def test_profile_tells_its_doubts(tmp_path: Path) -> None:
+    """A fact in the profile says that a later statement may end it, until somebody says that it holds."""
+    with open_eager(tmp_path, write__changes__close_at=1) as memory:
+        say(memory, "My landlord is Mr Okafor.", "Mr Okafor is gone, the landlord is Ms Brandt now.")
+        doubt = "(said 2025-01-06; may be outdated, see 2025-04-06)"
+        before = memory.context("Hello", scope=ME)
+        assert doubt in before.prefix
+        fact = next(fact for fact in memory.list(scope=ME, kinds=(Kind.FACT,)).records if "Okafor" in fact.text)
+        memory.restore(fact.evidence[0].source, scope=ME)
+        after = memory.context("Hello", scope=ME)
+        assert "may be outdated" not in after.prefix
+        assert after.version != before.version
 
 
 def test_change_ends_only_its_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from engrams.ports import TokenCounter
 from engrams.read.adjacentturns import drop_shown, with_neighbours
 from engrams.read.pipeline import cut_query, search
-from engrams.read.profileselection import select_profile
+from engrams.read.profileselection import mark_doubtful, select_profile
 from engrams.read.render import (
     conversation_frame,
     frame_statements,
@@ -51,7 +51,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -
     short = budget.counter.count(summary_frame(request.summary) + "\n\n") if request.summary else 0
     request, most = (request, most - short) if short <= most else (replace(request, summary=""), most)
     room = max(min(budget.prefix, most), 0)
-    profile = select_profile(request, deps, room, budget.counter)
+    profile = mark_doubtful(select_profile(request, deps, room, budget.counter), request, deps, room, budget.counter)
     prefix = profile_frame(profile)
     found = search(request, deps)
     request, _ = cut_query(request, deps.query_chars)

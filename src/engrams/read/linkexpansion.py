@@ -114,8 +114,6 @@ def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: LinkExp
 
 
 _SAID = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
-_ANSWERS = 0.75
-"""Share of an older statement's score from which the one that may outdate it answers the question too."""
 _SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -147,7 +145,7 @@ def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now
 
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Move superseding memories above those that they superseded.
-    One that only may outdate another must answer the question about as well."""
+    The less probable it is that one outdates another, the nearer to its score must its own be."""
     order = list(hits)
     if not any(_gives_way(hit) for hit in order):
         return tuple(order)
@@ -173,11 +171,11 @@ def _gives_way(hit: Hit) -> bool:
 def mark_outdated(
     hits: Sequence[Hit], later: Mapping[str, Sequence[Edge]], known: Mapping[str, Record], as_of: AsOf | None
 ) -> tuple[Hit, ...]:
-    """Mark what people said that a later statement ends, or may.
+    """Mark what a later statement ends, or may; facts carry their end themselves.
 
     ``later``: edges of ``NodeEdges.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
     ``as_of``, counts for nothing."""
-    return tuple(_mark_hit(hit, later.get(hit.record.id, ()), known, as_of) if hit.record.kind in _SAID else hit for hit in hits)
+    return tuple(_mark_hit(hit, later.get(hit.record.id, ()), known, as_of) for hit in hits)
 
 
 def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of: AsOf | None) -> Hit:
@@ -186,6 +184,7 @@ def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of
         (edge.type is EdgeType.SUPERSEDES, known[edge.source].recorded_at, edge)
         for edge in ends
         if edge.source in known
+        and (hit.record.kind in _SAID or edge.type is EdgeType.MAY_OUTDATE)
         and known[edge.source].status in _SHOWN_STATUSES
         and all(known[edge.source].recorded_at <= end for end in until)
     ]
@@ -203,7 +202,7 @@ def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | 
         successors.add(hit.outdated.by)
     if not successors:
         return None
-    least = 0.0 if hit.status is Status.SUPERSEDED else _ANSWERS * hit.score
+    least = 0.0 if hit.status is Status.SUPERSEDED or hit.outdated is None else (1 - hit.outdated.probability) * hit.score
     below = range(place + 1, len(order))
     return next((n for n in below if _is_among(order[n], successors) and order[n].score >= least and order[n].record.id not in moved), None)
 

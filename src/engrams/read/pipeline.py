@@ -129,7 +129,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
         dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
     stages.record("rerank", len(judged))
-    ranked = tuple(judged) if prepared.cues.wants_past or request.as_of else put_current_first(judged)
+    ranked = tuple(judged) if prepared.cues.wants_past else put_current_first(judged)
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
     chosen = _choose_hits(ranked, pool, dropped, _join_vouchers(vouchers, joined.merged, deps), asked, request, deps, stages)

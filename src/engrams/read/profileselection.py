@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.confidencedecay import ambient_score
-from engrams.read.render import frame_statements, profile_frame, profile_statement, profile_version
+from engrams.read.linkexpansion import NodeEdges, mark_outdated
+from engrams.read.render import DOUBTED, frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
 from engrams.read.triggerrules import out_of_season
 from engrams.settings import ReadSettings
-from engrams.types import Kind, Record, Status
+from engrams.types import Hit, Kind, Record, Status
 
 _USER = "user"
 _DESCRIBING = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
@@ -78,6 +80,23 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
             return kept
     every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
     return _fit_statements(_filter_standing(every, section), tokens, section, counter)
+
+
+def mark_doubtful(records: Sequence[Record], request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
+    """Note the day of what may have ended a statement; stay within ``tokens``."""
+    owner = request.scope.owner
+    later = NodeEdges(owner, deps.graph).find_later([record.id for record in records])
+    if not later:
+        return list(records)
+    known = {one.id: one for one in deps.records.get(owner, [edge.source for ends in later.values() for edge in ends])}
+    hits = mark_outdated([Hit(record, 0.0, record.status) for record in records], later, known, request.as_of)
+    noted = [
+        replace(hit.record, meta={**hit.record.meta, DOUBTED: f"{hit.outdated.said_at:%Y-%m-%d}"}) if hit.outdated else hit.record
+        for hit in hits
+    ]
+    while noted and counter.count(profile_frame(noted)) > tokens:
+        noted.pop()
+    return noted
 
 
 def _profile_query(request: ReadRequest, most: int, notes: bool) -> RecordQuery:

@@ -119,15 +119,14 @@ def build_unmark(record: Record, records: RecordStore, graph: LinkStore, at: dat
         said = records.get(owner, [quote.source for quote in record.evidence])
     else:
         said = (record,) if record.status is Status.ACTIVE else ()
-    marks = (
-        [edge for edge in graph.edges(owner, [one.id for one in said], _MARKS) if edge.target in {one.id for one in said}] if said else []
-    )
+    names = {one.id for one in said}
+    marks = [edge for edge in graph.edges(owner, sorted(names), _MARKS) if edge.target in names] if said else []
     later = {edge.source for edge in marks}
     if not later or (record.kind in _STATEMENTS and record.superseded_by not in later):
         return None
-    quoting = RecordQuery(
-        ScopeReach(owner, (owner,), tree=True), statuses=(Status.SUPERSEDED,), sources=tuple(one.id for one in said), limit=1000
-    )
+    quoting = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=(Status.SUPERSEDED,), sources=tuple(sorted(names)), limit=1000)
+    doubted = {fact.id for fact in records.find(replace(quoting, statuses=(Status.ACTIVE,))).records}
+    marks += [edge for edge in graph.edges(owner, sorted(later), (EdgeType.MAY_OUTDATE,)) if edge.target in doubted]
     newer = replace(quoting, statuses=tuple(Status), sources=tuple(later))
     by = later | {fact.id for fact in records.find(newer).records}
     facts = [fact for fact in records.find(quoting).records if fact.superseded_by in by]

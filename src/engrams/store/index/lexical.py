@@ -97,6 +97,8 @@ def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
 
 
 K1 = 0.9
+_LONGEST = 4.0
+"""Times the average length from which a text counts as no longer: a rare word in a long note is still worth finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def score_terms(
         most += worth
         if len(slots):
             found.append(QueryTerm(slots, counts, worth))
-            scale = K1 * (1 - view.b + view.b * lengths[slots] / max(view.average, 1e-9))
+            scale = K1 * (1 - view.b + view.b * np.minimum(lengths[slots] / max(view.average, 1e-9), _LONGEST))
             bm[slots] += worth * counts / (counts + scale)
     most += unknown * rare
     most = max(most, 1e-9)

@@ -21,10 +21,10 @@ _WEIGHTS = Path(__file__).with_name("weights.npz")
 
 @dataclass(frozen=True, slots=True)
 class BoostedTrees:
-    """Boosted trees of depth two.
+    """Boosted trees of one depth.
 
-    ``columns`` int [trees, 3] and ``limits`` float [trees, 3]: the feature and the limit of the first question, and of the second one
-    after a no and after a yes. ``leaves`` float [trees, 4]: what each outcome adds to ``base``."""
+    ``columns`` int [trees, 2**depth - 1] and ``limits`` float of that shape: the feature and the limit of each question, level by level,
+    in a level those after a no first. ``leaves`` float [trees, 2**depth]: what each outcome adds to ``base``."""
 
     columns: npt.NDArray[np.int64]
     limits: npt.NDArray[np.float64]
@@ -35,9 +35,13 @@ class BoostedTrees:
         """Return the log odds of each row of features [rows, columns]."""
         import numpy as np
 
-        yes = features[:, self.columns] > self.limits
-        leaf = 2 * yes[:, :, 0] + np.where(yes[:, :, 0], yes[:, :, 2], yes[:, :, 1])
-        odds: npt.NDArray[np.float64] = self.base + self.leaves[np.arange(len(self.leaves)), leaf].sum(axis=1)
+        trees, rows = np.arange(len(self.leaves)), np.arange(len(features))[:, None]
+        node = np.zeros((len(features), len(trees)), np.int64)
+        questions = self.columns.shape[1]
+        for first in (2**level - 1 for level in range((questions + 1).bit_length() - 1)):
+            asked = (trees, first + node)
+            node = 2 * node + (features[rows, self.columns[asked]] > self.limits[asked])
+        odds: npt.NDArray[np.float64] = self.base + self.leaves[trees, node].sum(axis=1)
         return odds
 
 

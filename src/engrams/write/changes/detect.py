@@ -55,19 +55,23 @@ class ChangeDetector:
     def apply(self, record: Record, changes: ChangeSet) -> None:
         """Close or mark what a new statement ends.
 
-        A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed."""
+        A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
         for found in self._detect(record):
             reason = f"a later statement ends it, probability {found.probability:.2f}"
             certain = found.probability >= self._settings.close_at
-            ended, others = self._split_facts(found, changes) if certain else ((), ())
+            ended, others = self._split_facts(found, changes)
             whole = certain and not (found.partly or others)
             for fact in ended:
-                changes.end_by_turn(fact, record, reason)
+                if certain:
+                    changes.end_by_turn(fact, record, reason)
+                else:
+                    changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, found.probability)
             changes.link(record.id, found.old.id, EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE, found.probability)
 
     def _detect(self, record: Record) -> list[DetectedChange]:
-        """Find earlier statements that a new one ends, most probable first."""
-        if record.kind not in _SAID or record.status not in (Status.ACTIVE, Status.ARCHIVED):
+        """Find earlier statements that a new one ends, most probable first.
+        What an assistant says ends nothing."""
+        if record.kind not in _SAID or record.role == "assistant" or record.status not in (Status.ACTIVE, Status.ARCHIVED):
             return []
         earlier = self._find_earlier(record)
         if not earlier:

@@ -26,13 +26,15 @@ _SAID = (Kind.TURN, Kind.EXCHANGE)
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
     """Outcome of one scenario.
-    ``shown``: no outdated sentence without a mark. ``stale``: outdated sentences among the hits; ``closed`` and ``marked`` ones."""
+    ``shown``: no outdated sentence without a mark. ``stale``: outdated sentences among the hits; ``closed`` and ``marked`` ones.
+    ``doubted``: any hit is marked or closed."""
 
     holds: bool
     shown: bool
     closed: int
     marked: int
     stale: int
+    doubted: bool
 
 
 def run_case(case: Case, settings: dict[str, Any]) -> ScenarioResult:
@@ -66,7 +68,8 @@ def _judge(case: Case, hits: tuple[Hit, ...], kept: bool) -> ScenarioResult:
         and kept
     )
     marked = sum(hit.outdated is not None for hit in open_)
-    return ScenarioResult(good, marked == len(open_), len(over) - len(open_), marked, len(over))
+    doubted = any(hit.outdated is not None for hit in hits)
+    return ScenarioResult(good, marked == len(open_), len(over) - len(open_), marked, len(over), doubted)
 
 
 def kind_of(case: Case) -> str:
@@ -104,15 +107,17 @@ def main() -> None:
             result = run_case(case, settings)
             for group in group_names(name, case):
                 rows[group].append((kind_of(case), result))
-    print("| | changes recognised | outdated closed or marked | traps left alone | as_of | nothing outdated without a mark |")
-    print("|---|---|---|---|---|---|")
+    columns = ("changes recognised", "outdated closed or marked", "traps left alone", "traps without any mark", "as_of")
+    print(f"| | {' | '.join(columns)} | nothing outdated without a mark |")
+    print("|---|---|---|---|---|---|---|")
     for group, results in sorted(rows.items()):
         by = {kind: [one for of, one in results if of == kind] for kind in ("change", "trap", "as_of")}
         shares = {kind: interval(sum(one.holds for one in some), len(some)) for kind, some in by.items()}
         over = sum(one.stale for one in by["change"])
         told = interval(sum(one.closed + one.marked for one in by["change"]), over)
         shown = interval(sum(one.shown for _, one in results), len(results))
-        print(f"| {group} | {shares['change']} | {told} | {shares['trap']} | {shares['as_of']} | {shown} |")
+        free = interval(sum(not one.doubted for one in by["trap"]), len(by["trap"]))
+        print(f"| {group} | {shares['change']} | {told} | {shares['trap']} | {free} | {shares['as_of']} | {shown} |")
 
 
 if __name__ == "__main__":

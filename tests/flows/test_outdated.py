@@ -62,7 +62,7 @@ def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, as
 
 def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
     """An unsure change stays beside the old statement, which is shown after it with a mark."""
-    with open_eager(tmp_path) as memory:
+    with open_eager(tmp_path, write__changes__close_at=1) as memory:
         say(memory, "My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now.")
         ask = "Which bike do I have, the Trek?"
         hits = memory.search(ask, scope=ME).hits
@@ -71,7 +71,7 @@ def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
         assert was.status is Status.ACTIVE
         assert was.outdated is not None
         assert (was.outdated.by, was.outdated.closed) == (hits[0].record.id, False)
-        assert 0.3 <= was.outdated.probability < 0.6
+        assert 0.3 <= was.outdated.probability < 1
         assert "(may be outdated, see 2025-04-06)" in memory.context(ask, scope=ME).text
 
 
@@ -190,7 +190,7 @@ def test_looks_for_changes_off_the_path(tmp_path: Path) -> None:
 def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The API and the command tell what may be outdated."""
     asked = "Which bike do I have, the Trek?"
-    with open_eager(tmp_path, user="alice") as memory:
+    with open_eager(tmp_path, user="alice", write__changes__close_at=1) as memory:
         say(memory, "My bike is a blue Trek.", "Someone stole the Trek, I ride a Canyon now.")
         with TestClient(create_app(memory, memory.settings), base_url="http://localhost") as client:
             hits = client.post("/v1/search", json={"query": asked}).json()["hits"]

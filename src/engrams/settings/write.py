@@ -14,10 +14,10 @@ class ChangeDetectionSettings(SettingsSection):
 
     enabled: bool = Field(True, description="Close or mark what a later message of the same speaker makes outdated, however it is said.")
     close_at: Share = Field(
-        0.9, ge=0, le=1, description="Probability from which the older statement is superseded. From 0.9 on, 1 in 20 is wrong."
+        0.85, ge=0, le=1, description="Probability from which the older statement is superseded."
     )
     mark_at: Share = Field(
-        0.86, ge=0, le=1, description="Probability from which the older statement is shown as possibly outdated, after the newer one."
+        0.45, ge=0, le=1, description="Probability from which the older statement is shown as possibly outdated, after the newer one."
     )
 
 

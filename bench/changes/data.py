@@ -70,29 +70,26 @@ def build_pairs(cases: Sequence[Case]) -> list[Pair]:
     return pairs
 
 
-def build_strangers(cases: Sequence[Case], near: int = 4, some: int = 2) -> list[Pair]:
-    """Return pairs across scenarios of one language, which are no changes: some at random, some of the nearest."""
+def build_strangers(cases: Sequence[Case], near: int = 1, some: int = 2, pool: int = 12) -> list[Pair]:
+    """Return pairs across scenarios of one language, which are no changes: some at random, one of the nearest."""
     embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
-    said: dict[str, list[tuple[int, AnalysedMessage]]] = {}
+    said: dict[str, list[tuple[int, list[dict[str, str]]]]] = {}
+    for number, case in enumerate(cases):
+        said.setdefault(case["lang"], []).append((number, [line for line in case["say"] if line["who"] != "assistant"]))
+    pairs = []
     for number, case in enumerate(cases):
         lines = [line for line in case["say"] if line["who"] != "assistant"]
-        said.setdefault(case["lang"], []).extend(
-            (number, read_message(line["text"], line["who"], parse_moment(line["at"]), embed)) for line in lines
-        )
-    pairs = []
-    for known in said.values():
-        last = dict(known)
-        for number, new in last.items():
-            others = [one for other, one in known if other != number]
-            for old in (*chance.sample(others, some), *_find_nearest(new, others, near)):
-                gap = chance.choice([2, 30, 600, 5000, 50_000, 200_000]) * chance.random()
-                pairs.append(Pair(number, replace(old, speaker=new.speaker, at=new.at - timedelta(minutes=gap)), new, False, True, False))
+        if len(lines) < 2:
+            continue
+        new = read_message(lines[-1]["text"], lines[-1]["who"], parse_moment(lines[-1]["at"]), embed)
+        others = [each for other, each in said[case["lang"]] if other != number]
+        drawn = [chance.choice(each) for each in chance.sample(others, min(pool, len(others)))]
+        known = [read_message(line["text"], new.speaker, new.at, embed) for line in drawn]
+        nearest = sorted(known[some:], key=lambda one: -float(one.rows[0] @ new.rows[0]))[:near]
+        for old in (*known[:some], *nearest):
+            gap = chance.choice([2, 30, 600, 5000, 50_000, 200_000]) * chance.random()
+            pairs.append(Pair(number, replace(old, at=new.at - timedelta(minutes=gap)), new, False, True, False))
     return pairs
-
-
-def _find_nearest(new: AnalysedMessage, others: Sequence[AnalysedMessage], count: int) -> list[AnalysedMessage]:
-    order = np.argsort(-(np.array([one.rows[0] for one in others]) @ new.rows[0]), kind="stable")
-    return [others[place] for place in order[:count].tolist()]
 
 
 def build_long_pairs(cases: Sequence[Case], pairs: Sequence[Pair], most: int = 5) -> list[Pair]:
@@ -125,21 +122,20 @@ def build_plain_pairs(first: int) -> list[Pair]:
     return pairs
 
 
-def build_talk_pairs(first: int, cases: Sequence[Case], near: int = 6) -> list[Pair]:
-    """Return pairs of ``talks.txt``, where nothing ends, and each message after the nearest of other talks and of scenarios.
+def build_talk_pairs(first: int, cases: Sequence[Case], others: int = 3) -> list[Pair]:
+    """Return pairs of ``talks.txt``, where nothing ends, and each message after some of other talks and of scenarios.
 
     Each talk counts as a scenario from the number ``first`` on; a week lies between its messages."""
     embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
     talks = [talk.splitlines() for talk in (FOLDER.parent / "talks.txt").read_text("utf-8").strip().split("\n\n")]
-    texts = [line["text"] for case in cases if case["lang"] == "en" for line in case["say"] if line["who"] != "assistant"]
-    known = [read_message(text, "user", _NOON, embed) for text in texts]
+    known = [line["text"] for case in cases if case["lang"] == "en" for line in case["say"] if line["who"] != "assistant"]
     read = [[read_message(text, "user", _NOON + timedelta(days=7 * place), embed) for place, text in enumerate(talk)] for talk in talks]
     pairs = []
     for number, talk in enumerate(read):
         strange = [one for other, each in enumerate(read) if other != number for one in each]
         for place, new in enumerate(talk):
-            near_ones = (*_find_nearest(new, strange, near), *_find_nearest(new, known, near))
-            far = [replace(one, at=new.at - timedelta(days=chance.randint(0, 90))) for one in near_ones]
+            some = [read_message(text, "user", _NOON, embed) for text in chance.sample(known, others)]
+            far = [replace(one, at=new.at - timedelta(days=chance.randint(0, 90))) for one in (*chance.sample(strange, others), *some)]
             pairs.extend(Pair(first + number, old, new, False, True, False) for old in (*talk[:place], *far))
     return pairs
 

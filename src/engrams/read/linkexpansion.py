@@ -114,6 +114,8 @@ def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: LinkExp
 
 
 _SAID = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
+_BEST = 10
+"""Hits that one from below enters only by what is sure."""
 _SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -145,7 +147,9 @@ def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now
 
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Move superseding memories above those that they superseded.
-    The less probable it is that one outdates another, the nearer to its score must its own be."""
+
+    One that only may outdate another must be among the best ten or follow one that is not; the less probable it is, the nearer must the
+    scores be."""
     order = list(hits)
     if not any(_gives_way(hit) for hit in order):
         return tuple(order)
@@ -171,7 +175,8 @@ def _gives_way(hit: Hit) -> bool:
 def mark_outdated(
     hits: Sequence[Hit], later: Mapping[str, Sequence[Edge]], known: Mapping[str, Record], as_of: AsOf | None
 ) -> tuple[Hit, ...]:
-    """Mark what a later statement ends, or may; facts carry their end themselves.
+    """Mark what a later statement ends, or may end.
+    Facts that have ended say so themselves.
 
     ``later``: edges of ``NodeEdges.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
     ``as_of``, counts for nothing."""
@@ -202,8 +207,9 @@ def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | 
         successors.add(hit.outdated.by)
     if not successors:
         return None
-    least = 0.0 if hit.status is Status.SUPERSEDED or hit.outdated is None else (1 - hit.outdated.probability) * hit.score
-    below = range(place + 1, len(order))
+    sure = hit.status is Status.SUPERSEDED or hit.outdated is None
+    least = 0.0 if sure or hit.outdated is None else (1 - hit.outdated.probability) * hit.score
+    below = range(place + 1, len(order) if sure or place >= _BEST else min(_BEST, len(order)))
     return next((n for n in below if _is_among(order[n], successors) and order[n].score >= least and order[n].record.id not in moved), None)
 
 

@@ -195,3 +195,12 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Any) -> None:
 def test_formats_are_told_by_their_contents(save: Any, content: str, format: str) -> None:
     """The name of a file does not matter; what begins like JSON but is none is text."""
     assert formats.detect(save(content, "anything.bin")) == format
+
+
+@pytest.mark.parametrize("before", [0, 2])
+def test_a_csv_cell_without_end_is_refused_with_its_line(load: Any, before: int) -> None:
+    """More than the reader takes: the reason and the line, and nothing after it is guessed."""
+    table = "text\n" + "Said well.\n" * before + "a" * 131_073 + "\nSaid later.\n"
+    items, bad = load(table.encode(), "csv")
+    assert len(items) == before
+    assert [(piece.line, "131,072 characters" in piece.message, piece.broken) for piece in bad] == [(before + 2, True, True)]

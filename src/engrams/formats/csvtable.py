@@ -31,4 +31,5 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedT
             elif any(cell.strip() for cell in row):
                 yield from read_value(dict(zip(names, row, strict=False)), place, line=line, kind=Kind.NOTE)
     except csv.Error as problem:
-        yield UnreadablePiece(rows.line_num + 1, f"This row is not CSV: {problem}.", broken=True)
+        long = f"A cell of this row has more than {csv.field_size_limit():,} characters."
+        yield UnreadablePiece(rows.line_num + 1, long if "limit" in str(problem) else f"This row is not CSV: {problem}.", broken=True)

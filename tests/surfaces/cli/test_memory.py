@@ -312,3 +312,14 @@ def test_a_broken_store_has_its_own_code(engrams: Any, home: Path) -> None:
     done = engrams("add", "x y z")
     assert done.code == 5
     assert "hint: " in done.err
+
+
+def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path) -> None:
+    """A text larger than memory takes is named, the others are stored, and the code says that something is missing."""
+    rows = ({"role": "user", "text": text} for text in ("Crate 7 stands in hall 2.", "long " * 220_000))
+    file = tmp_path / "talk.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = engrams("import", str(file))
+    assert (done.code, "1 piece was not imported" in done.err) == (1, True), done
+    assert "1 memory" in done.out and "Crate 7" in engrams("list").out
+    assert engrams("import", str(file), "--skip-bad").code == 0

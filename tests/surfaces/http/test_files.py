@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
+from tests.flows.traces import holders, secret
 from tests.surfaces.http.running import running
 
 from engrams.engine import MemoryEngine
@@ -158,3 +159,27 @@ def test_a_bad_file_fails_once(api: httpx2.Client, engine: MemoryEngine) -> None
     assert not list((engine.settings.home / "uploads").rglob("file"))
     kept = api.post("/import", content=b'{"text": "a"}\n{"text": \n', params={"name": "c.jsonl", "skip_bad": "true"}).json()
     assert (kept["stored"], kept["bad"][0]["line"]) == (1, 2)
+
+
+def test_what_an_import_brought_goes_from_the_git_history_too() -> None:
+    """Undone with `git`, and reset with `git`: no object of the files' history holds the words; without it they do."""
+    words = [secret(number) for number in range(3)]
+    settings = {"vault__git": True, "vault__enabled": True, "vault__watch": "off", "serve__allow_reset": True}
+    with (
+        temp_engine(user="ann", **settings) as engine,
+        running(create_app(engine, engine.settings)) as url,
+        httpx2.Client(base_url=url + "/v1", timeout=60) as api,
+    ):
+        home, told = engine.settings.home, []
+        for word in words:
+            body = json.dumps({"role": "user", "content": f"The attic opens with {word}."}).encode()
+            told.append(done(api, api.post("/imports", content=body, params={"format": "turns"}).json()["id"]))
+            engine.drain(30)
+            engine.vault.commit()
+        assert holders(home, words)["git objects"] == words
+        assert api.post(f"/imports/{told[0]['id']}/undo").status_code == 200
+        assert words[0] in holders(home, words)["git objects"]
+        assert api.post(f"/imports/{told[1]['id']}/undo", params={"git": True}).status_code == 200
+        assert words[1] not in holders(home, words).get("git objects", [])
+        assert httpx2.post(url + "/api/reset", params={"git": True}, timeout=60).status_code == 200
+        assert holders(home, words[1:]) == {}

@@ -58,9 +58,12 @@ def import_(
     else:
         for result in results:
             _print_result(result)
-    bad = sum(result["rejected"] for result in results)
-    if bad and not skip_bad:
-        one = "1 file was" if bad == 1 else f"{bad} files were"
+    files_left = sum(result["rejected"] for result in results)
+    # A file or a message that was refused whole has no line.
+    left = sum(not bad["line"] for result in results for bad in result["bad"])
+    if left and not skip_bad:
+        thing = "file" if files_left == left else "piece"
+        one = f"1 {thing} was" if left == 1 else f"{left} {thing}s were"
         raise InputError(f"{one} not imported; the rest is.", hint="Mend or remove what is listed; --skip-bad accepts it.")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -271,3 +273,18 @@ def test_the_keyring_holds_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
             texts(home, encryption__enabled=True)
     finally:
         keyring.set_keyring(before_ring)
+
+
+def test_a_key_that_does_not_fit_is_not_stretched_at_each_try(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a server without the key, each request fails at once: the passphrase is tried again after seconds only."""
+    fill(home, 1)
+    encrypt(home)
+    child = (
+        "import hashlib, os, time\nfrom pathlib import Path\nfrom engrams import encryption\nfrom engrams.errors import EncryptionError\n"
+    )
+    child += "stretch, calls = hashlib.scrypt, []\nhashlib.scrypt = lambda *a, **k: calls.append(1) or stretch(*a, **k)\n"
+    child += f"for _ in range(40):\n    try:\n        encryption.find_keys(Path({str(home)!r}))\n    except EncryptionError as problem:\n"
+    child += "        assert problem.hint\nprint(len(calls))\n"
+    monkeypatch.setenv("ENGRAMS_PASSPHRASE", "another one")
+    done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and 1 <= int(done.stdout) <= 3, done

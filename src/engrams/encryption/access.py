@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 _FOLDERS = ("ledgers", "audit", "uploads")
 _LOCK = ".lock"
 _STEP = 0.01
+_AGAIN_SECONDS = 5.0
 _OFF = "Remove `encryption.enabled = false`, or decrypt the home with `engrams encrypt --off`."
 _lock = Lock()
 _settings: dict[Path, EncryptionSettings] = {}
 _known: dict[Path, tuple[tuple[int, int, int], HomeKeyring]] = {}
+_refused: dict[tuple[Path, tuple[int, int, int]], tuple[float, EncryptionError]] = {}
+"""A key that did not open a home, until it is tried again: stretching a passphrase takes long, and each request would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,16 @@ def find_keys(home: Path) -> HomeKeyring | None:
         header = read_header(home)
         if header is None:
             return None
+        until, refused = _refused.get((home, stamp), (0.0, None))
+        if refused is not None and time.monotonic() < until:
+            raise EncryptionError(refused.message, hint=refused.hint)
         settings = _settings.get(home) or _settings.get(home.parent) or EncryptionSettings()
-        keys = HomeKeyring(unwrap_keys(header, read_outer_key(header, settings, ask=False)), header)
+        try:
+            keys = HomeKeyring(unwrap_keys(header, read_outer_key(header, settings, ask=False)), header)
+        except EncryptionError as problem:
+            _refused.clear()
+            _refused[home, stamp] = (time.monotonic() + _AGAIN_SECONDS, problem)
+            raise
         _known[home] = (stamp, keys)
         return keys
 

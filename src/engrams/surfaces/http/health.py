@@ -51,8 +51,9 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
     @routes.get("/health")
     async def health(request: Request) -> dict[str, Any]:
         """Report health: degraded where one of `checks` is not ok."""
-        found = await reading.get() or stuck
-        checks = _run_checks(found, await models.get(), request)
+        found, reached = await asyncio.gather(reading.get(), models.get())
+        found = found or stuck
+        checks = _run_checks(found, reached, request)
         report: dict[str, Any] = {"status": "ok" if all(each["ok"] for each in checks.values()) else "degraded", "version": __version__}
         if keyed and request.scope.get(KEY) is None:
             return {**report, "checks": {name: {"ok": each["ok"]} for name, each in checks.items()}}

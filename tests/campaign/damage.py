@@ -164,8 +164,8 @@ def damage_once(world: World, whole: Path, other: Path | None) -> tuple[str, Fin
         if "refused" in told and not there:
             return name, Findings([], [], [], [])
     findings = judge(expected, told, there, states=not swapped)
-    if swapped:
-        findings.risen = []
+    # What was forgotten since is known only where the newest bytes of its row are there.
+    findings.risen = [] if swapped else [key for key in findings.risen if key in there or key in expected.purged]
     if not findings and world.dice.random() < _GOES_ON:
         findings = _after(world, expected, there, swapped)
     return name, findings
@@ -192,5 +192,5 @@ def _after(world: World, expected: Expected, there: set[str], swapped: bool) -> 
         if not failing or any(one["name"] != "lost" for one in failing):
             errors.append(f"the doctor is not content after its repair: {failing}")
     findings.errors = tuple(errors)
-    findings.risen = [] if swapped else findings.risen
+    findings.risen = [] if swapped else [key for key in findings.risen if key in there or key in expected.purged]
     return findings

@@ -157,3 +157,24 @@ def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> Non
         assert done.returncode == 0 and "read from the files" in done.stdout, done.stdout
         assert [path.read_bytes() for path in home.glob("memory.db.corrupt-*.rescued")] == [content]
     assert texts(home, vault__enabled=True) == before
+
+
+def test_what_the_rescue_lost_comes_back_from_its_file(tmp_path: Path) -> None:
+    """A row whose bytes are gone is read from its file again, also where more memories came since that have no file yet."""
+    home = tmp_path / "home"
+    with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+        for number in range(12):
+            memory.add(said(number), scope=OWNER)
+        memory.drain()
+        memory.vault.sync()
+        memory.observe([engrams.Turn(said(number)) for number in range(12, 30)], scope=OWNER)
+    data = (home / "memory.db").read_bytes()
+    place = data.index(said(5).encode())
+    while place >= 0:
+        data = data[: place - 200] + bytes(200 + len(said(5))) + data[place + len(said(5)) :]
+        place = data.find(said(5).encode())
+    (home / "memory.db").write_bytes(data)
+    for _ in range(2):
+        with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+            memory.vault.sync()
+        assert texts(home, vault__enabled=True) == sorted(map(said, range(30)))

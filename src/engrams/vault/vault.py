@@ -355,13 +355,22 @@ class Vault:
         parts = self.parts
         if not parts.state.exists:
             return False
+        database = parts.places.database
+        # A rescue puts another file in the database's place; new memories without files may outnumber what it lost.
+        file = str(database.stat().st_ino) if database.exists() else ""
         statuses = parts.store.counts(None).get("status", {})
-        if sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count():
+        enough = sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count()
+        if enough and file == parts.state.get_fact("database"):
             return False
+        lost = 0
         for owner, ids in group_by_owner((row.owner, row.id) for row in parts.state.all_rows()).items():
             for start in range(0, len(ids), BATCH):
                 some = ids[start : start + BATCH]
                 held = {record.id for record in parts.store.get(owner, some)}
-                parts.state.drop(owner, [name for name in some if name not in held])
-        parts.state.set_fact("notes", "{}")
-        return True
+                gone = [name for name in some if name not in held]
+                parts.state.drop(owner, gone)
+                lost += len(gone)
+        parts.state.set_fact("database", file)
+        if lost or not enough:
+            parts.state.set_fact("notes", "{}")
+        return bool(lost) or not enough

@@ -171,7 +171,7 @@ def test_what_the_rescue_lost_comes_back_from_its_file(tmp_path: Path) -> None:
     data = (home / "memory.db").read_bytes()
     place = data.index(said(5).encode())
     while place >= 0:
-        data = data[: place - 200] + bytes(200 + len(said(5))) + data[place + len(said(5)) :]
+        data = data[: place - 150] + bytes(150 + len(said(5))) + data[place + len(said(5)) :]
         place = data.find(said(5).encode())
     (home / "memory.db").write_bytes(data)
     for _ in range(2):

@@ -106,7 +106,7 @@ def test_filters(api: httpx2.Client) -> None:
     assert sizes({"keywords": {"contains": "Box 1"}}) == {"Box 1."}
     assert sizes({"created_at": {"gte": "2001-01-01"}}) == {f"Box {number}." for number in range(4)}
     assert sizes({"created_at": {"lt": "2001-01-01"}}) == set()
-    for wrong in ({"size": {"like": 1}}, {"OR": [{"user_id": "x"}]}, {"AND": ["x"]}, {"created_at": {"gte": "soon"}}):
+    for wrong in ({"size": {"like": 1}}, {"AND": ["x"]}, {"created_at": {"gte": "soon"}}):
         answer = api.post("/v3/memories/", json={"filters": {"user_id": "f", **wrong}})
         assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json"), wrong
     two = api.post("/v3/memories/", json={"filters": {"AND": [{"user_id": "f"}, {"user_id": "g"}]}})
@@ -140,6 +140,8 @@ def test_one_memory(api: httpx2.Client) -> None:
     assert api.get(f"/v1/memories/{one}/").json()["metadata"]["k"] == 1
     assert api.delete(f"/v1/memories/{one}/").json() == {"message": "Memory deleted successfully!"}
     assert memories(api, {"user_id": "one"}) == []
+    assert [api.request(way, f"/v1/memories/{one}/", json={}).status_code for way in ("GET", "PUT", "DELETE")] == [404] * 3
+    assert api.get(f"/v1/memories/{one}/history/").json()[-1]["event"] == "DELETE"
     assert api.get("/v1/memories/" + "0" * 26 + "/").status_code == 404
 
 
@@ -157,10 +159,72 @@ def test_forgetting_a_user(api: httpx2.Client) -> None:
     assert api.delete("/v1/memories/", params={"filters": "__import__('os')"}).status_code == 400
 
 
+def test_ids_in_or_and_not(api: httpx2.Client) -> None:
+    """Ids stand below OR and NOT, and several in one list."""
+    for user, agent in (("o1", "x1"), ("o2", ""), ("o3", "")):
+        add(api, f"Of {user}.", user_id=user, infer=False, **({"agent_id": agent} if agent else {}))
+    assert set(memories(api, {"OR": [{"user_id": "o2"}, {"agent_id": "x1"}]})) == {"Of o1.", "Of o2."}
+    assert set(memories(api, {"user_id": {"in": ["o1", "o3"]}})) == {"Of o1.", "Of o3."}
+    assert memories(api, {"AND": [{"user_id": {"in": ["o1", "o2", "o3"]}}, {"NOT": [{"user_id": "o1"}, {"user_id": "o3"}]}]}) == ["Of o2."]
+    assert memories(api, {"OR": [{"user_id": "nobody there"}, {"user_id": "o2", "run_id": "none"}]}) == []
+
+
+def test_expiry_feedback_and_changes(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """A memory is found until its day has passed; feedback counts; `updated_at` is the last change; the project is there."""
+    gone = add(api, "The pool code is 1188.", user_id="e", infer=False, expiration_date="2020-01-01")[0]["id"]
+    kept = add(api, "The gate code is 2299.", user_id="e", infer=False, expiration_date="2990-01-01")[0]["id"]
+    assert memories(api, {"user_id": "e"}) == ["The gate code is 2299."]
+    found = api.post("/v3/memories/search/", json={"query": "code", "filters": {"user_id": "e"}}).json()["results"]
+    assert [(each["id"], each["expiration_date"]) for each in found] == [(kept, "2990-01-01")]
+    assert api.get(f"/v1/memories/{gone}/").json()["expiration_date"] == "2020-01-01"
+    changed = api.put(f"/v1/memories/{kept}/", json={"text": "The gate code is 3300."}).json()
+    assert changed["updated_at"] > changed["created_at"]
+    said = {"memory_id": kept, "feedback": "POSITIVE", "feedback_reason": "it opened"}
+    assert api.post("/v1/feedback/", json=said).json() == {"id": kept, "feedback": "POSITIVE", "feedback_reason": "it opened"}
+    assert api.post("/v1/feedback/", json={**said, "memory_id": "0" * 26}).status_code == 404
+    assert api.get("/api/v1/orgs/organizations/engrams/projects/engrams/").json()["name"] == "engrams"
+
+
+def test_the_open_source_server(api: httpx2.Client) -> None:
+    """Its paths: add, list, search, read, change, history, delete; an id is required."""
+    said = {"messages": [{"role": "user", "content": "The boat is called Selkie."}], "user_id": "oss", "infer": False}
+    one = api.post("/memories", json=said).json()["results"][0]["id"]
+    assert [each["memory"] for each in api.get("/memories", params={"user_id": "oss"}).json()["results"]] == ["The boat is called Selkie."]
+    found = api.post("/search", json={"query": "what is the boat called?", "user_id": "oss"}).json()["results"]
+    assert [each["id"] for each in found] == [one]
+    assert api.put(f"/memories/{one}", json={"data": "The boat is called Puffin."}).status_code == 200
+    assert api.get(f"/memories/{one}").json()["memory"] == "The boat is called Puffin."
+    assert [each["event"] for each in api.get(f"/memories/{one}/history").json()] == ["ADD", "UPDATE"]
+    assert api.delete(f"/memories/{one}").json() == {"message": "Memory deleted successfully"}
+    assert api.get(f"/memories/{one}").status_code == 404
+    assert api.post("/memories", json={**said, "user_id": ""}).status_code == 400
+    assert api.delete("/memories").status_code == 400
+    api.post("/memories", json=said)
+    assert api.delete("/memories", params={"user_id": "oss"}).status_code == 200
+    assert api.get("/memories", params={"user_id": "oss"}).json()["results"] == []
+
+
+def test_a_slash_takes_no_right_away(tmp_path: Path) -> None:
+    """A key that only reads changes nothing, whether a path ends in a slash or not."""
+    with temp_engine(user="nobody", serve__require_keys="always") as engine:
+        _, key = ApiKeyStore.open(engine.settings.home).add("r", Scope(("user", "bob")), ("read",), engine.now())
+        one = engine.add("The gate is green.", scope=("user", "bob")).id
+        said = {"messages": [{"role": "user", "content": "A new thing."}], "user_id": "bob"}
+        tries = [("DELETE", f"/v1/memories/{one}"), ("PUT", f"/v1/memories/{one}"), ("POST", "/v3/memories/add"), ("PUT", "/v1/batch")]
+        tries += [("DELETE", "/v2/entities/user/bob"), ("DELETE", "/v1/memories"), ("DELETE", f"/memories/{one}"), ("POST", "/memories")]
+        with running(create_app(engine, engine.settings)) as url, httpx2.Client(headers={"authorization": f"Bearer {key}"}) as client:
+            for way, path in tries:
+                for end in ("", "/"):
+                    answer = client.request(way, f"{url}{path}{end}", json=said, params={"user_id": "bob"})
+                    assert answer.status_code in (403, 404, 405), (way, path, end)
+            assert client.get(f"{url}/v1/memories/{one}/").status_code == 200
+        assert [record.text for record in engine.list(scope=("user", "bob")).records] == ["The gate is green."]
+
+
 def test_what_is_not_there_is_said(api: httpx2.Client) -> None:
-    """Expiry is refused, not swallowed; an empty message and too much metadata too."""
+    """An empty message, a wrong day and too much metadata are refused."""
     said = {"messages": [{"role": "user", "content": "x y z"}], "user_id": "u"}
-    assert api.post("/v3/memories/add/", json={**said, "expiration_date": "2030-01-01"}).status_code == 400
+    assert api.post("/v3/memories/add/", json={**said, "expiration_date": "soon"}).status_code == 400
     assert api.post("/v3/memories/add/", json={"messages": [{"role": "user", "content": " "}]}).status_code == 400
     assert api.post("/v3/memories/add/", json={**said, "metadata": {"x": "y" * 3000}}).status_code == 400
     assert api.post("/v3/memories/add/", json={"messages": []}).status_code == 422
@@ -186,6 +250,10 @@ assert client.update(id, text="I live in Lyon.")["memory"] == "I live in Lyon."
 assert client.history(id)[-1]["new_memory"] == "I live in Lyon."
 assert {each["name"] for each in client.users()["results"]} >= {"bob", "carl"}
 client.batch_update([{"memory_id": id, "text": "I live in Nice."}])
+client.feedback(id, "POSITIVE")
+assert client.project.get()["name"] == "engrams"
+both = client.get_all(filters={"OR": [{"user_id": "bob"}, {"user_id": "carl"}]})["results"]
+assert {each["user_id"] for each in both} == {"bob", "carl"}, both
 client.delete(id)
 client.delete_all(user_id="bob")
 assert client.get_all(filters=mine)["results"] == []

@@ -98,6 +98,15 @@ _PERMISSIONS = _index_permissions(
     ("POST", "/v3/memories/add", "write", "memory.add", "create_memory"),
     ("POST", "/v3/memories/search", "read", "memory.search", "search_memory"),
     ("POST", "/v3/memories", "read", "memory.list", ""),
+    ("GET", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}", "read", "view.settings", ""),
+    ("POST", "/memories", "write", "memory.add", "create_memory"),
+    ("GET", "/memories", "read", "memory.list", ""),
+    ("DELETE", "/memories", "write", "memory.forget", "delete_memory"),
+    ("GET", "/memories/{id}", "read", "memory.read", ""),
+    ("PUT", "/memories/{id}", "write", "memory.edit", "update_memory"),
+    ("DELETE", "/memories/{id}", "write", "memory.forget", "delete_memory"),
+    ("GET", "/memories/{id}/history", "read", "memory.history", ""),
+    ("POST", "/search", "read", "memory.search", "search_memory"),
     ("GET", "/api/meta", "read", "view.meta", ""),
     ("GET", "/api/agents", "read", "view.meta", ""),
     ("GET", "/api/jobs", "read", "job.list", ""),
@@ -124,6 +133,7 @@ _PERMISSIONS = _index_permissions(
 )
 
 _V1_SEGMENTS = frozenset(parts[1] for rows in _PERMISSIONS.values() for parts, _ in rows if parts[0] == "v1" and len(parts) > 1)
+_SLASHED = ("v1", "v2", "v3", "api")
 _NOTHING = Permission("nothing", "read", "other")
 _PROXIED = Permission("proxy", PROXY, "proxy")
 _CHAT = Permission("proxy.chat", PROXY, "/v1/chat/completions")
@@ -142,6 +152,9 @@ def find_permission(method: str, path: str) -> Permission:
     for known, act in _PERMISSIONS.get((method, len(parts)), ()):
         if all(mine == its or (mine.startswith("{") and its) for mine, its in zip(known, parts, strict=True)):
             return act
+    if parts[0] in _SLASHED and parts[-1] == "" and len(parts) > 1:
+        # Clients of mem0 end these paths with a slash.
+        return find_permission(method, path.removesuffix("/"))
     if path.startswith("/ui/") and method == "GET":
         return _FILES
     if parts[0] == "v1" and len(parts) > 1 and parts[1] in _V1_SEGMENTS:

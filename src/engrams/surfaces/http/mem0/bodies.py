@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated, Any
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
@@ -28,6 +28,7 @@ class Mem0Memory(BaseModel):
     categories: list[str]
     created_at: datetime
     updated_at: datetime
+    expiration_date: str | None = None
     score: float | None = None
 
 
@@ -78,6 +79,19 @@ class Mem0EntityList(BaseModel):
     count: int
 
 
+class Mem0Feedback(BaseModel):
+    id: str
+    feedback: str | None
+    feedback_reason: str | None
+
+
+class Mem0Project(BaseModel):
+    """The one project; extraction is set by engrams' own settings."""
+
+    name: str = "engrams"
+    description: str = ""
+
+
 class Mem0Pong(BaseModel):
     """Answer to a ping; clients require an organisation and a project."""
 
@@ -87,7 +101,7 @@ class Mem0Pong(BaseModel):
     project_id: str = "engrams"
 
 
-def to_memory(record: Record, score: float | None = None) -> Mem0Memory:
+def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0Memory:
     """Convert a memory; of two labels of one name the innermost counts."""
     labels = record.scope.labels
     pairs = {name: value for name, value in zip(labels[::2], labels[1::2], strict=False) if name in _LABELS}
@@ -99,7 +113,8 @@ def to_memory(record: Record, score: float | None = None) -> Mem0Memory:
         metadata=to_json(dict(record.meta)) or None,
         categories=list(record.tags),
         created_at=at,
-        updated_at=record.retired_at or at,
+        updated_at=changed_at,
+        expiration_date=str((record.valid_to - timedelta(days=1)).date()) if record.valid_to else None,
         score=None if score is None else round(float(score), 6),
         **named,
     )
@@ -164,7 +179,7 @@ class Mem0AddRequest(Mem0ScopedBody):
     metadata: dict[str, Any] | None = None
     infer: StrictBool = True
     timestamp: Measure | None = Field(None, description="Seconds since 1970.")
-    expiration_date: str | None = Field(None, description="Refused: memories here do not expire, `valid_to` says until when they are true.")
+    expiration_date: str | None = Field(None, description="Last day on which it is found: 2027-01-31.")
 
 
 class Mem0SearchRequest(Mem0ScopedBody):
@@ -184,6 +199,24 @@ class Mem0UpdateRequest(Mem0Body):
     metadata: dict[str, Any] | None = None
     timestamp: StrictFloat | StrictInt | str | None = None
     expiration_date: str | None = None
+
+
+class Mem0DataRequest(Mem0UpdateRequest):
+    """Update as the open-source server takes it."""
+
+    data: str | None = None
+    memory: str | None = None
+
+    def to_update(self) -> Mem0UpdateRequest:
+        """Return the update with its text by one name."""
+        text = next((given for given in (self.text, self.data, self.memory) if given is not None), None)
+        return Mem0UpdateRequest(text=text, metadata=self.metadata, expiration_date=self.expiration_date)
+
+
+class Mem0FeedbackRequest(Mem0Body):
+    memory_id: str
+    feedback: Literal["POSITIVE", "NEGATIVE", "VERY_NEGATIVE"] | None = None
+    feedback_reason: str | None = None
 
 
 class Mem0BatchItem(Mem0UpdateRequest):

@@ -57,8 +57,35 @@ def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, 
     for name in ("agent_id", "app_id", "run_id"):
         if given.get(name):
             scope = scope.within(LABELS[name], given[name])
-    tests = [*_scope_conditions(caller.engine, caller.owner, user, given), *_to_conditions(tree, 0)]
+    places = _IdPlaces(caller.engine, caller.owner, frozenset(given.items()))
+    tests = [*_scope_conditions(caller.engine, caller.owner, user, given), *_to_conditions(tree, 0, places)]
     return Mem0Target(caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _IdPlaces:
+    """Places of ids in one owner's memory.
+    ``given``: those that limit everything already."""
+
+    engine: MemoryEngine
+    owner: Scope
+    given: frozenset[tuple[str, str]]
+
+    def find(self, name: str, value: Any) -> Iterator[Condition | Where]:
+        """Yield the condition of an id, or of any of several."""
+        if isinstance(value, Mapping):
+            value = value.get("eq") or value.get("in")
+        ids = [str(each) for each in (value if isinstance(value, list) else [value]) if each not in (None, "", "*")]
+        if not ids or (len(ids) == 1 and (name, ids[0]) in self.given):
+            return
+        parts = [part for id in ids for part in self._find_one(name, id)]
+        # A user that is the owner has everything.
+        if len(parts) == len(ids):
+            yield Where("or", tuple(parts))
+
+    def _find_one(self, name: str, id: str) -> Iterator[Condition | Where]:
+        user = user_scope(self.owner, id if name == "user_id" else "")
+        yield from _scope_conditions(self.engine, self.owner, user, {} if name == "user_id" else {name: id})
 
 
 def parse_filters(text: str) -> dict[str, Any]:
@@ -100,9 +127,7 @@ def _single_id(value: Any) -> str:
     if isinstance(value, Mapping):
         value = value.get("eq") or value.get("in")
     if isinstance(value, list):
-        if len(value) > 1:
-            raise InputError("The filters name several ids.", hint="Ask for one at a time.")
-        value = value[0] if value else ""
+        value = value[0] if len(value) == 1 else ""
     return "" if value in (None, "*") else str(value)
 
 
@@ -123,13 +148,14 @@ def _has_labels(scope: Scope, user: Scope, wanted: list[tuple[str, str]]) -> boo
     return scope.labels[: len(user.labels)] == user.labels and pairs.issuperset(wanted)
 
 
-def _to_conditions(tree: Mapping[str, Any], depth: int) -> Iterator[Condition | Where]:
+def _to_conditions(tree: Mapping[str, Any], depth: int, places: _IdPlaces) -> Iterator[Condition | Where]:
     for name, value in _filter_items(tree, depth):
         match name:
             case "AND" | "OR" | "NOT":
-                parts = [list(_to_conditions(_require_object(each), depth + 1)) for each in (value if isinstance(value, list) else [value])]
-                if name != "AND" and any(LABELS.keys() & _field_names(each, 0) for each in (value if isinstance(value, list) else [value])):
-                    raise InputError(f"Ids cannot stand below {name}.", hint="Name them beside it.")
+                given = value if isinstance(value, list) else [value]
+                parts = [list(_to_conditions(_require_object(each), depth + 1, places)) for each in given]
+                if name == "OR" and not all(parts):
+                    continue
                 kept = tuple(Where("and", tuple(each)) for each in parts if each)
                 if kept:
                     yield Where("not", (Where("or", kept),)) if name == "NOT" else Where("and" if name == "AND" else "or", kept)
@@ -138,17 +164,10 @@ def _to_conditions(tree: Mapping[str, Any], depth: int) -> Iterator[Condition | 
                     yield from _field_conditions(f"meta.{key}", held)
             case "keywords":
                 yield from _field_conditions("text", value)
-            case _ if name not in LABELS:
+            case _ if name in LABELS:
+                yield from places.find(name, value)
+            case _:
                 yield from _field_conditions(_FIELDS.get(name, f"meta.{name}"), value)
-
-
-def _field_names(value: Any, depth: int) -> set[str]:
-    """Collect all field names, at any depth."""
-    if depth > _DEEPEST:
-        raise InputError(f"The filters are nested deeper than {_DEEPEST} levels.")
-    if isinstance(value, list):
-        return {name for each in value for name in _field_names(each, depth + 1)}
-    return {*value, *(name for each in value.values() for name in _field_names(each, depth + 1))} if isinstance(value, Mapping) else set()
 
 
 def _field_conditions(field: str, value: Any) -> Iterator[Condition]:

@@ -1,0 +1,175 @@
+"""Operations that the paths of both mem0 servers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import Request
+
+from engrams.clock import parse_time
+from engrams.engine import MemoryEngine
+from engrams.errors import InputError, NotFoundError
+from engrams.ports import Condition, Where
+from engrams.settings import Settings
+from engrams.surfaces.http.mem0 import bodies
+from engrams.surfaces.http.mem0.filters import Mem0Target, find_target
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, find_caller
+from engrams.surfaces.http.rest.requests import check_meta, to_utc
+from engrams.types import Kind, Record, Role, Status, Turn
+
+_TOP = 10
+_PAGE = 100
+_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
+_GONE = (Status.FORGOTTEN, Status.PURGED)
+
+
+def add_messages(request: Request, body: bodies.Mem0AddRequest, settings: Settings) -> bodies.Mem0Events:
+    """Store the messages of a conversation, each until its expiry."""
+    where = find_target(request, body.ids(), body.filters)
+    at, ends = _to_time(body.timestamp), _to_expiry(body.expiration_date)
+    extra = check_meta(body.metadata or {}, settings.limits.meta_bytes)
+    events: list[bodies.Mem0Event] = []
+    for message in body.messages:
+        text = _message_text(message.content)
+        if text.strip():
+            session = where.scope.labels[-1] if body.run_id else ""
+            turn = Turn(text, _ROLES.get(message.role, "user"), message.name, at, session, meta=extra)
+            kind = Kind.TURN if body.infer else Kind.NOTE
+            receipt = where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer)
+            for id in (receipt.id, *(each.id for each in receipt.derived)) if ends else ():
+                if id:
+                    where.engine.edit(id, scope=where.owner, fields={"valid_to": ends}, reason="expires")
+            events += bodies.to_events(receipt, text)
+    if not events:
+        raise InputError("No message has a text.")
+    return bodies.Mem0Events(results=events)
+
+
+def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Results:
+    """Find the memories that answer a question, best first."""
+    where = find_target(request, body.ids(), body.filters)
+    number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
+    found = where.engine.search(body.query, scope=where.owner, limit=number, where=where.where)
+    least = body.threshold if body.threshold is not None else 0.0
+    return bodies.Mem0Results(results=[_to_memory(where.engine, hit.record, hit.score) for hit in found.hits if hit.score >= least])
+
+
+def list_page(request: Request, body: bodies.Mem0ListRequest, page: int, page_size: int, settings: Settings) -> bodies.Mem0Page:
+    """List one page of memories that have not expired, newest first."""
+    dates = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
+    dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
+    where = find_target(request, body.ids(), body.filters)
+    current = Where("or", (Condition("valid_to", "exists", False), Condition("valid_to", "gt", where.engine.now())))
+    tests = Where("and", (*(where.where.parts if where.where else ()), *dates, current))
+    records, more = _read_page(where, tests, page, min(page_size, settings.limits.results))
+    path = "/v3/memories/?page_size={}&page={}"
+    return bodies.Mem0Page(
+        results=[_to_memory(where.engine, record) for record in records],
+        count=(page - 1) * page_size + len(records) + more,
+        next=path.format(page_size, page + 1) if more else None,
+        previous=path.format(page_size, page - 1) if page > 1 else None,
+    )
+
+
+def read_memory(request: Request, id: str) -> bodies.Mem0Memory:
+    """Read one memory. NotFoundError: there is none, or it was deleted."""
+    caller = find_caller(request, "")
+    return _to_memory(caller.engine, _get_live(caller, id))
+
+
+def edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, settings: Settings) -> bodies.Mem0Memory:
+    """Change a memory's text, metadata or expiry."""
+    caller = find_caller(request, "")
+    record = _get_live(caller, id)
+    fields: dict[str, Any] = {} if body.text is None else {"text": body.text}
+    if body.metadata is not None:
+        fields["meta"] = check_meta({**record.meta, **body.metadata}, settings.limits.meta_bytes)
+    if body.expiration_date:
+        fields["valid_to"] = _to_expiry(body.expiration_date)
+    if fields:
+        record = caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="changed by a client")
+    return _to_memory(caller.engine, record)
+
+
+def forget_memory(request: Request, id: str) -> None:
+    """Forget one memory; it can be restored."""
+    caller = find_caller(request, "")
+    caller.engine.forget(_get_live(caller, id).id, scope=caller.owner)
+
+
+def list_changes(request: Request, id: str) -> list[bodies.Mem0Change]:
+    """List a memory's changes, oldest first, also of a deleted one."""
+    caller = find_caller(request, "")
+    record = caller.engine.get(id, scope=caller.owner)
+    return [bodies.to_change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
+
+
+def give_feedback(request: Request, body: bodies.Mem0FeedbackRequest) -> bodies.Mem0Feedback:
+    """Count a memory as helpful or not; nothing else changes."""
+    caller = find_caller(request, "")
+    record = _get_live(caller, body.memory_id)
+    if body.feedback is not None:
+        caller.engine.used([record.id], scope=caller.owner, helpful=body.feedback == "POSITIVE")
+    return bodies.Mem0Feedback(id=record.id, feedback=body.feedback, feedback_reason=body.feedback_reason)
+
+
+def _get_live(caller: IdentifiedCaller, id: str) -> Record:
+    record = caller.engine.get(id, scope=caller.owner)
+    if record.status in _GONE:
+        raise NotFoundError(f"The memory {record.id} was deleted.", hint="POST /v1/memories/{id}/restore brings it back.")
+    return record
+
+
+def _to_memory(engine: MemoryEngine, record: Record, score: float | None = None) -> bodies.Mem0Memory:
+    """Convert a memory with the time of its last change."""
+    changes = engine.history(record.id, scope=record.scope.owner) if record.version > 1 else ()
+    return bodies.to_memory(record, score, max((entry.at for entry in changes), default=record.recorded_at))
+
+
+def forget_all(where: Mem0Target) -> None:
+    """Forget page by page, skipping records that went with another."""
+    while records := where.engine.list(scope=where.owner, where=where.where, limit=_PAGE).records:
+        for record in records:
+            if where.engine.get(record.id, scope=where.owner).status is Status.ACTIVE:
+                where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
+
+
+def _read_page(where: Mem0Target, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
+    """Read one page and say if another follows."""
+    after = ""
+    for number in range(1, page + 1):
+        found = where.engine.list(scope=where.owner, where=tests, after=after, limit=size)
+        if number == page:
+            return list(found.records), bool(found.next)
+        if not found.next:
+            break
+        after = found.next
+    return [], False
+
+
+def _message_text(content: str | list[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [each.get("text") for each in content if isinstance(each, dict)]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _to_expiry(text: str | None) -> datetime | None:
+    """Return the end of a day; a memory is found until then."""
+    return _parse_day(text) + timedelta(days=1) if text else None
+
+
+def _to_time(seconds: float | None) -> datetime | None:
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        raise InputError("The timestamp is out of range.") from None
+
+
+def _parse_day(text: str) -> datetime:
+    try:
+        return to_utc(parse_time(text))
+    except (ValueError, OverflowError):
+        raise InputError("A date is needed, such as 2025-01-31.") from None

@@ -15,7 +15,7 @@ from engrams import build
 from engrams.errors import ConflictError, EncryptionError, ExtraError, RefusedError, StoreError
 from engrams.settings import EncryptionSettings, load
 from engrams.surfaces.cli.main import main
-from engrams.types import ImportOptions
+from engrams.types import ImportOptions, Turn
 
 PAGE = 4096
 PASSPHRASE = {"encryption.key": "passphrase"}
@@ -69,6 +69,20 @@ def test_a_new_home_is_encrypted_from_its_first_byte(home: Path) -> None:
     assert len(texts(home, vault__enabled=True)) >= 3
     with pytest.raises(EncryptionError, match="is off"):
         texts(home, encryption__enabled=False)
+
+
+def test_search_indexes_are_in_no_file(home: Path) -> None:
+    """Encrypting deletes the files of search indexes, and no search writes new ones."""
+    turns = [Turn(f"Parcel r{place}x lies in the hall of {WORD} house {place % 90}.", session=f"s{place // 20}") for place in range(2_100)]
+    with engrams.open(home=home, write__extract="off", jobs__workers=0) as memory:
+        memory.observe(turns, scope=OWNER)
+        before = memory.search("parcel", scope=OWNER).hits
+    assert list((home / "memory.db.index").iterdir())
+    encrypt(home)
+    for _ in range(2):
+        with engrams.open(home=home, jobs__workers=0) as memory:
+            assert [hit.record.id for hit in memory.search("parcel", scope=OWNER).hits] == [hit.record.id for hit in before]
+        assert not (home / "memory.db.index").exists()
 
 
 DOORS = (("search", "parcel"), ("add", "more"), ("serve", "--port", "0"), ("mcp",), ("stats", "--json"), ("doctor", "--repair"))

@@ -28,7 +28,7 @@ from engrams.testing import ScriptedModel, SettableClock
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
-MEMORIES = 2_000
+MEMORIES = 1_900
 """Records of the home that is measured."""
 
 OBSERVE_STATEMENTS = 14

@@ -194,6 +194,9 @@ def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) 
     keys = HomeKeyring(unwrap_keys(held, outer), header)
     for left in (*home.glob(f"*{_FRESH}*"), *home.glob(f"*/*{_FRESH}*")):
         left.unlink(missing_ok=True)
+    # Search indexes: derived, plain, and none in an encrypted home.
+    for folder in home.glob("*.db.index"):
+        shutil.rmtree(folder)
     found = [_classify(path, kind, keys) for path, kind in list_files(home)]
     wanted = "plain" if keys.now is None else "encrypted"
     todo = [one for one in found if one.state != wanted]

@@ -161,6 +161,8 @@ class HomeFilePurger:
         for place, database in ((DATABASE, places.database), (STATE, places.state)):
             if path.parent == database.parent and path.name in (database.name, f"{database.name}-wal", f"{database.name}-shm"):
                 return place
+        if path.suffix in (".segment", ".new") and path.parent.name == f"{places.database.name}.index":
+            return COPIES
         if path.is_relative_to(places.vault):
             return GIT if path.is_relative_to(places.vault / ".git") else FILES
         if parts[:1] in (("uploads",), ("ledgers",), ("logs",)):

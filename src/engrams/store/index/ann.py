@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engrams.store.index.columns import IndexColumns
+
 _SAMPLED = 40
 """Ratio of scores to ``width`` above which a sample is looked at first."""
 
@@ -45,6 +47,12 @@ def unique_sorted(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
     return kept
 
+
+MIN_CODED = 50_000
+"""Slots above which vectors are searched by codes; below, an exact scan is as fast."""
+
+_TAIL = 1024
+"""Most slots without codes: turbovec arranges all its codes anew after an addition."""
 
 _SAMPLE = 2048
 _BITS = 4
@@ -85,6 +93,20 @@ class AnnIndex:
         index.prepare()
         return made
 
+    @classmethod
+    def decode(cls, data: bytes) -> AnnIndex | None:
+        """Index that ``encode`` made; None without turbovec."""
+        try:
+            from turbovec import TurboQuantIndex
+        except ImportError:
+            return None
+        return cls(TurboQuantIndex.from_bytes(data))
+
+    def encode(self) -> bytes:
+        """Encode as bytes, of turbovec's own format."""
+        data: bytes = self._index.to_bytes()
+        return data
+
     def __len__(self) -> int:
         return len(self._index)
 
@@ -105,3 +127,31 @@ class AnnIndex:
         _, slots = self._index.search(query, min(len(mask), count if allowed == len(mask) else count * 5 // 4))
         found = np.asarray(slots[0], np.int64)
         return found[mask[found]]
+
+
+class NearestVectors:
+    """Nearest vectors of columns: by codes, later slots by a scan."""
+
+    def __init__(self, codes: AnnIndex | None = None) -> None:
+        self.codes = codes
+
+    def extend(self, columns: IndexColumns, tail: int = _TAIL) -> None:
+        """Code added rows, once there are more than ``tail`` of them."""
+        if self.codes is not None:
+            coded = len(self.codes)
+            if columns.size - coded > tail:
+                self.codes.add(columns.get_vectors(slice(coded, columns.size)))
+        elif columns.size > MIN_CODED and not columns.is_quantized:
+            self.codes = AnnIndex.build(columns.vectors)
+            if self.codes is not None:
+                columns.quantize()
+
+    def find(
+        self, columns: IndexColumns, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], width: int
+    ) -> npt.NDArray[np.int64]:
+        """Find the ``width`` nearest slots in ``mask``, rescoring those of codes."""
+        coded = 0 if self.codes is None else len(self.codes)
+        found = coded + np.flatnonzero(mask[coded:])
+        if self.codes is not None:
+            found = np.concatenate([self.codes.search(vector, count_proposals(width, columns.size), mask[:coded]), found])
+        return found[top_slots(columns.dots(found, vector), width)]

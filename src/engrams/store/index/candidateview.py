@@ -63,7 +63,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
         length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
     return CandidateColumns(
         slots=slots,
-        ids=IndexedIds(columns["id"][slots].tolist()),
+        ids=IndexedIds(columns.get_ids(slots)),
         before=before,
         before2=before2,
         after=columns["after"][slots],
@@ -81,19 +81,35 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
 class IndexView:
     """Mask of ``total`` visible slots, with their length statistics.
 
-    ``average``: terms a record. ``b``: BM25 length normalisation. ``session_terms``: terms by session number. ``sessions``: number of
-    visible sessions; ``session_length``: terms a session. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns,
-    once asked for."""
+    ``words`` and ``squares``: sums of their lengths in terms and of the squares of these. ``session_terms`` and ``session_records``: terms
+    and slots by session number. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns, once asked for."""
 
     mask: npt.NDArray[np.bool_]
     total: int
-    average: float
-    b: float
+    words: float
+    squares: float
     session_terms: npt.NDArray[np.float32]
+    session_records: npt.NDArray[np.int32]
     sessions: int
-    session_length: float
     until: float
     gathered: list[CandidateColumns] = field(default_factory=list)
+
+    @property
+    def average(self) -> float:
+        """Terms a record."""
+        return self.words / self.total if self.total else 1.0
+
+    @property
+    def b(self) -> float:
+        """BM25 length normalisation: low for similar lengths, as of chat turns."""
+        average = self.average
+        variance = self.squares / self.total - average * average if self.total else 0.0
+        return 0.25 if variance < max(average, 1e-9) ** 2 and average < 40 else 0.75
+
+    @property
+    def session_length(self) -> float:
+        """Terms a session."""
+        return self.words / max(self.sessions, 1)
 
     def gather_all(self, columns: IndexColumns) -> CandidateColumns:
         """Columns of all visible slots, gathered once."""
@@ -102,31 +118,46 @@ class IndexView:
         return self.gathered[0]
 
 
-def extend_view(columns: IndexColumns, old: IndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> IndexView:
-    """Extend a view by the mask of new slots, reusing gathered columns."""
-    made = make_view(columns, np.concatenate([old.mask, fresh]), sessions, now)
-    made.gathered.extend(extend_gathered(columns, known, len(old.mask) + np.flatnonzero(fresh)) for known in old.gathered)
-    return made
+_NOTHING = IndexView(np.zeros(0, np.bool_), 0, 0.0, 0.0, np.zeros(0, np.float32), np.zeros(0, np.int32), 0, np.inf)
+_NONE = np.zeros(0, np.int64)
 
 
 def make_view(columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int, now: float) -> IndexView:
     """View of ``mask`` at ``now``, with its statistics."""
-    slots = np.flatnonzero(mask)
-    lengths = columns["length"][slots]
-    average, b = _measure_lengths(lengths)
-    inside = columns["session"][slots]
-    session_terms = np.bincount(inside, weights=lengths, minlength=sessions).astype(np.float32)
-    sessions_in_view = int((np.bincount(inside, minlength=sessions) > 0).sum())
-    ends = columns["valid_to"][slots]
-    coming = ends[ends > now]
-    until = float(coming.min()) if len(coming) else np.inf
-    return IndexView(
-        mask, len(slots), average, b, session_terms, sessions_in_view, float(session_terms.sum()) / max(sessions_in_view, 1), until
-    )
+    return change_view(columns, _NOTHING, mask, (np.flatnonzero(mask), _NONE), sessions, now)
 
 
-def _measure_lengths(lengths: npt.NDArray[np.float32]) -> tuple[float, float]:
-    """Average length and b: low for similar lengths, as of chat turns."""
-    average = float(lengths.mean()) if len(lengths) else 1.0
-    spread = float(lengths.std()) / max(average, 1e-9) if len(lengths) else 0.0
-    return average, 0.25 if spread < 1.0 and average < 40 else 0.75
+def extend_view(columns: IndexColumns, old: IndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> IndexView:
+    """Extend a view by the mask of new slots, reusing gathered columns."""
+    added = len(old.mask) + np.flatnonzero(fresh)
+    made = change_view(columns, old, np.concatenate([old.mask, fresh]), (added, _NONE), sessions, now)
+    made.gathered.extend(extend_gathered(columns, known, added) for known in old.gathered)
+    return made
+
+
+def change_view(
+    columns: IndexColumns,
+    old: IndexView,
+    mask: npt.NDArray[np.bool_],
+    changed: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    sessions: int,
+    now: float,
+) -> IndexView:
+    """View of another mask, at the cost of the difference.
+
+    ``changed``: slots that it has more, and those that it has no more.
+    Lengths are whole numbers: sums of them are exact, in any order."""
+    room = sessions - len(old.session_terms)
+    terms = np.concatenate([old.session_terms, np.zeros(room, np.float32)])
+    records = np.concatenate([old.session_records, np.zeros(room, np.int32)])
+    total, words, squares = old.total, old.words, old.squares
+    for sign, slots in zip((1, -1), changed, strict=True):
+        lengths, inside = columns["length"][slots], columns["session"][slots]
+        total += sign * len(slots)
+        words += sign * float(lengths.sum(dtype=np.float64))
+        squares += sign * float(np.square(lengths, dtype=np.float64).sum())
+        np.add.at(terms, inside, sign * lengths)
+        np.add.at(records, inside, sign)
+    ends = columns["valid_to"][changed[0]]
+    until = float(min(old.until, ends[ends > now].min(initial=np.inf)))
+    return IndexView(mask, total, words, squares, terms, records, int(np.count_nonzero(records)), until)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -43,19 +43,19 @@ class IndexRow(NamedTuple):
     role: str
 
 
+VECTORS = "vectors"
+
 _DTYPES: dict[str, Any] = {
-    "id": np.object_,
+    "id": np.dtype("S26"),
     "status": np.int8,
     "kind": np.int16,
     **dict.fromkeys(("alive", "question", "dated", "embedded"), np.bool_),
     **dict.fromkeys(("scope", "session", "place", "before", "before2", "after", "voice"), np.int32),
-    **dict.fromkeys(("rowid", "hash"), np.int64),
+    "rowid": np.int64,
+    "hash": np.uint64,
     **dict.fromkeys(("words", "length", "importance", "confidence", "norm", "scale"), np.float32),
     **dict.fromkeys(("said", "valid_from", "valid_to", "recorded", "retired", "ended"), np.float64),
 }
-
-_ID = 75
-"""Bytes of a 26-character id."""
 
 _UNIT = 0.05
 """Most by which the square of a vector's length differs from 1."""
@@ -67,14 +67,22 @@ _CHUNK = 20_000
 class IndexColumns:
     """Named numpy columns; ``self["said"]`` is the filled part.
 
-    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus their common centre."""
+    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus their common centre. Ids are UTF-8."""
 
-    def __init__(self, dimension: int) -> None:
-        self.size = 0
-        self._data: dict[str, npt.NDArray[Any]] = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()}
-        self._vectors = np.zeros((64 if dimension else 0, dimension), np.float32)
-        self._centre = np.zeros(dimension, np.float32)
+    def __init__(self, dimension: int, size: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+        """Make empty columns, or ``size`` rows of ``dump`` with room after them."""
+        self.size = size
         self.dimension = dimension
+        if arrays is None:
+            arrays = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()}
+            arrays |= {VECTORS: np.zeros((64 if dimension else 0, dimension), np.float32), "centre": np.zeros(dimension, np.float32)}
+        self._data = {name: arrays[name] for name in _DTYPES}
+        self._vectors, self._centre = arrays[VECTORS], arrays["centre"]
+
+    def dump(self) -> dict[str, npt.NDArray[Any]]:
+        """All arrays by name."""
+        filled = self.size if self.dimension else 0
+        return {name: self[name] for name in _DTYPES} | {VECTORS: self._vectors[:filled], "centre": self._centre}
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self._data[name][: self.size]
@@ -85,10 +93,15 @@ class IndexColumns:
         whole: npt.NDArray[np.float32] = self._vectors[: self.size if self.dimension else 0]
         return whole
 
+    @property
+    def is_quantized(self) -> bool:
+        """True after ``quantize``."""
+        return bool(self._vectors.dtype == np.int8)
+
     def get_vectors(self, slots: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float32]:
         """Vectors of some slots, float32."""
         found: npt.NDArray[np.float32] = self._vectors[slots]
-        if self._vectors.dtype == np.int8:
+        if self.is_quantized:
             found = np.multiply(found, self["scale"][slots][:, None], dtype=np.float32) + self._centre
         return found
 
@@ -102,7 +115,7 @@ class IndexColumns:
 
     def set_vectors(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
         """Set the vectors of some slots."""
-        if self._vectors.dtype == np.int8:
+        if self.is_quantized:
             self._vectors[slots], self["scale"][slots] = _to_int8(vectors - self._centre)
         else:
             self._vectors[slots] = vectors
@@ -119,12 +132,17 @@ class IndexColumns:
 
     @property
     def bytes(self) -> int:
-        return sum(column.nbytes for column in self._data.values()) + _ID * self.size + self._vectors.nbytes
+        """Bytes of all rows; room in a mapped file takes none."""
+        rows = slice(None) if self._data["rowid"].flags.owndata else slice(self.size)
+        return sum(column[rows].nbytes for column in self._data.values()) + self._vectors[rows].nbytes
 
     def extend(self, count: int) -> int:
         """Add ``count`` rows of zeros; return the first slot."""
         first, self.size = self.size, self.size + count
         capacity = len(self._data["rowid"])
+        filled = slice(first, min(self.size, capacity))
+        for column in (*self._data.values(), *([self._vectors] if self.dimension else [])):
+            column[filled] = np.zeros((), column.dtype)  # room of a mapped file is not to be trusted
         if self.size > capacity:
             capacity = max(self.size, capacity * 3 // 2 if capacity > 100_000 else capacity * 2)
             for name, column in self._data.items():
@@ -134,6 +152,17 @@ class IndexColumns:
                 grown[:first] = self._vectors[:first]
                 self._vectors = grown
         return first
+
+    def get_ids(self, slots: npt.NDArray[np.int64]) -> list[str]:
+        """Ids of some slots."""
+        return [*map(bytes.decode, self["id"][slots].tolist())]
+
+    def set_ids(self, first: int, ids: Iterable[str]) -> None:
+        """Set the ids of the slots from ``first`` on."""
+        encoded = np.array([*map(str.encode, ids)], np.bytes_)
+        if encoded.itemsize > self._data["id"].itemsize:
+            self._data["id"] = self._data["id"].astype(encoded.dtype)
+        self["id"][first:] = encoded
 
 
 def find_sound(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
@@ -153,9 +182,9 @@ def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], np
 class StringCodes:
     """Strings as small numbers, in order of appearance."""
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._codes: dict[str, int] = {}
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = [*names]
+        self._codes = {name: code for code, name in enumerate(self.names)}
 
     def encode(self, name: str) -> int:
         """Number of a string, a new one if needed."""
@@ -182,11 +211,16 @@ _RECENT = 65_536
 class RowSlots:
     """Row number -> slot: recent rows in a dict, others sorted."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: npt.NDArray[np.int64] | None = None, slots: npt.NDArray[np.int32] | None = None) -> None:
         self._recent: dict[int, int] = {}
-        self._rows: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32)
-        self._most = -1
+        self._rows: npt.NDArray[np.int64] = np.zeros(0, np.int64) if rows is None else rows
+        self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32) if slots is None else slots
+        self._most = int(self._rows[-1]) if len(self._rows) else -1
+
+    def dump(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Rows in order, and their slots."""
+        self._compact()
+        return self._rows, self._slots
 
     def __contains__(self, row: int) -> bool:
         return self.get(row) is not None

@@ -44,8 +44,14 @@ class PostingSegment:
 class InvertedIndex:
     """Term -> slots and counts; append-only, readers mask dead slots."""
 
-    def __init__(self) -> None:
-        self._segments: list[PostingSegment] = []
+    def __init__(self, segments: Sequence[PostingSegment] = ()) -> None:
+        self._segments = [*segments]
+
+    def merge(self) -> PostingSegment | None:
+        """Merge all segments into one; None: there is none."""
+        while len(self._segments) > 1:
+            self._segments[-2:] = [_merge(*self._segments[-2:])]
+        return self._segments[0] if self._segments else None
 
     @property
     def size(self) -> int:

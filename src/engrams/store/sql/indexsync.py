@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from engrams.errors import InputError, StoreError
+from engrams.errors import EngramsError, InputError, StoreError
 from engrams.ports import CandidatePool, CandidateQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.processforks import register
+from engrams.store.segmentfolder import SegmentKey
 from engrams.store.sql import records, whereclauses
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, fetch_composed, fetch_one, query, stream_rows
@@ -32,23 +33,67 @@ _BATCH_ROWS = 20_000
 _MANY_ROWS = 200_000
 """Rows from which memory is released after a load."""
 
+_MIN_ROWS = 2_000
+"""Rows from which an index is kept in a file: fewer are read as quickly from the store."""
+
+_SHARE = 8
+"""One part in this many of an index read since its file was written: it is written anew."""
+
+_DEAD = 4
+"""One part in this many of an index replaced or removed: it is built anew for its file."""
+
 _Key: TypeAlias = tuple[int, str, int, int]
+
+
+class IndexFiles(Protocol):
+    """Files of indexes, which a process maps instead of building its own."""
+
+    def load(self, connection: Any, key: SegmentKey) -> OwnerIndex | None:
+        """Map an owner's index that the database marked, if any."""
+        ...
+
+    def read_epoch(self, connection: Any) -> int:
+        """Count the purges: an index from before one must not be written."""
+        ...
+
+    def write(self, key: SegmentKey, index: OwnerIndex, epoch: int) -> bool:
+        """Write an index of this epoch; False: it cannot be."""
+        ...
+
+    def unmark(self, connection: Any, owner: str) -> None:
+        """Let an owner's file count no more, whatever becomes of it."""
+        ...
+
+    def drop(self, owner: str) -> int:
+        """Remove an owner's file; number of files that another program holds."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
 class _CachedIndex:
-    """Owner index with its lock; ``bytes``: size after the last use."""
+    """Owner index with its lock; ``bytes``: size after the last use.
+
+    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a file."""
 
     index: OwnerIndex
     lock: Lock = field(default_factory=Lock)
     bytes: int = 0
+    epoch: int = 0
+    due: int = _MIN_ROWS
+
+    def put(self, index: OwnerIndex) -> None:
+        """Hold an index that was just mapped."""
+        self.index, self.due = index, max(_MIN_ROWS, index.rows // _SHARE)
 
 
 class IndexCache:
     """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
 
-    def __init__(self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock) -> None:
-        self._database, self._dialect = database, dialect
+    def __init__(
+        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFiles | None = None
+    ) -> None:
+        self._database, self._dialect, self._files = database, dialect, files
+        self._writers: list[Thread] = []
         self._clock = clock
         self._settings = settings
         self._lock = Lock()
@@ -72,7 +117,7 @@ class IndexCache:
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
             try:
-                terms, unknown, allowed = self._database.read_as(owner, self._catch_up, cached.index, seek, (model, condition))
+                terms, unknown, allowed = self._database.read_as(owner, self._catch_up, cached, seek, (key, condition))
             except BaseException:
                 # An index that missed rows would never load them.
                 self._discard(key)
@@ -82,7 +127,12 @@ class IndexCache:
             pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
             grown = cached.index.bytes - cached.bytes
             cached.bytes += grown
+            due = self._files is not None and cached.index.applied >= cached.due
+            if due:
+                cached.due = cached.index.applied + max(_MIN_ROWS, cached.index.rows // _SHARE)
         self._trim(grown)
+        if due:
+            self._start_writing(owner, key, cached)
         return pool
 
     def _find_model(self, name: str) -> tuple[int, int]:
@@ -94,10 +144,15 @@ class IndexCache:
         return found
 
     def _catch_up(
-        self, connection: SqlConnection, index: OwnerIndex, seek: CandidateQuery, given: tuple[int, SqlClause]
+        self, connection: SqlConnection, cached: _CachedIndex, seek: CandidateQuery, given: tuple[_Key, SqlClause]
     ) -> tuple[list[tuple[int, float]], float, Integers | None]:
         """Bring an index up to date; the query's terms and rows."""
-        model, condition = given
+        (_, owner, model, dimension), condition = given
+        if self._files is not None and cached.index.last_change == 0:
+            cached.epoch = self._files.read_epoch(connection)
+            if mapped := self._files.load(connection, SegmentKey(owner, model, dimension)):
+                cached.put(mapped)
+        index = cached.index
         _load_rows(connection, index, seek.reach.owner, model)
         forms = seek.forms.forms
         words = {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
@@ -111,12 +166,61 @@ class IndexCache:
             self._database.write_as(owner, records.drop_vectors, model, index.damaged, self._clock())
         index.damaged = []
 
-    def drop(self, owner: Scope) -> None:
-        """Drop an owner's indexes: purged text must not stay in memory."""
+    def unmark(self, connection: SqlConnection, owner: Scope) -> None:
+        """Let the file of an owner's index count no more."""
+        if self._files is not None:
+            self._files.unmark(connection, owner.key)
+
+    def drop(self, owner: Scope) -> int:
+        """Drop an owner's indexes, in memory and files; number of files left.
+
+        Purged text must not stay there."""
         with self._lock:
             keys = [key for key in self._indexes if key[1] == owner.key]
         for key in keys:
             self._discard(key)
+        return 0 if self._files is None else self._files.drop(owner.key)
+
+    def close(self) -> None:
+        """Wait for files that are being written."""
+        with self._lock:
+            writers, self._writers = self._writers, []
+        for writer in writers:
+            writer.join()
+
+    def _start_writing(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+        writer = Thread(target=self._write, args=(owner, key, cached), name="engrams-index", daemon=True)
+        with self._lock:
+            self._writers = [*filter(Thread.is_alive, self._writers), writer]
+            writer.start()
+
+    def _write(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+        """Write an index to its file, and map that instead.
+
+        Where it cannot be written, everything works without."""
+        files, place = self._files, SegmentKey(*key[1:])
+        assert files is not None
+        with suppress(EngramsError):
+            clean = self._database.read_as(owner, self._build_clean, owner, cached, key)
+            with cached.lock:
+                cached.index, cached.epoch = clean or (cached.index, cached.epoch)
+                if files.write(place, cached.index, cached.epoch):
+                    mapped = self._database.read_as(owner, files.load, place)
+                    if mapped is not None and mapped.last_change == cached.index.last_change:
+                        cached.put(mapped)
+
+    def _build_clean(self, connection: SqlConnection, owner: Scope, cached: _CachedIndex, key: _Key) -> tuple[OwnerIndex, int] | None:
+        """Build an index anew if much of it is gone or purged."""
+        from engrams.store.index import OwnerIndex
+
+        assert self._files is not None
+        epoch = self._files.read_epoch(connection)
+        dead = cached.index.rows - len(cached.index)
+        if epoch == cached.epoch and dead * _DEAD < cached.index.rows:
+            return None
+        fresh = OwnerIndex(key[3])
+        _load_rows(connection, fresh, owner, key[2])
+        return fresh, epoch
 
     def before_fork(self) -> None:
         """Lock the cache."""
@@ -130,6 +234,7 @@ class IndexCache:
         """Clear the cache in the child: an index may be half changed."""
         self._lock = Lock()
         self._indexes.clear()
+        self._writers.clear()
         self.bytes = 0
 
     def _discard(self, key: _Key) -> None:

@@ -17,12 +17,12 @@ from engrams.text.redact import redact, redact_values
 from engrams.text.terms import index_terms
 from engrams.types import Scope, Status
 
-PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "traces", "log")
+PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "traces", "log", "index")
 """Places where a record leaves traces.
 
 Its row, its embeddings, the full-text index, the list of words, links, its topics (a label may quote it, a centroid is a mean
 of it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, words of it in sessions, states, jobs and
-the history of others, and the write-ahead log, which holds earlier pages.
+the history of others, the write-ahead log, which holds earlier pages, and the file of the owner's search index.
 """
 
 

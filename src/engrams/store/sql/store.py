@@ -28,7 +28,7 @@ from engrams.ports import (
 from engrams.settings import StoreSettings
 from engrams.store.sql import graph, jobs, modelusage, records, sessions
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
-from engrams.store.sql.indexsync import IndexCache
+from engrams.store.sql.indexsync import IndexCache, IndexFiles
 from engrams.store.sql.namedqueries import SqlConnection, execute
 from engrams.store.sql.rowconversion import encode_json
 from engrams.text.cache import clear_caches
@@ -43,10 +43,12 @@ class SqlStore:
 
     Each call is one transaction; the owner whose rows it touches is named first, None for what belongs to no single one."""
 
-    def __init__(self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock) -> None:
+    def __init__(
+        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFiles | None = None
+    ) -> None:
         self._database, self._dialect = database, dialect
         self._clock = clock
-        self._index_cache = IndexCache(database, dialect, settings, clock)
+        self._index_cache = IndexCache(database, dialect, settings, clock, files)
         self.dialect, self.read, self.write = dialect, database.read_as, database.write_as
         """For a move, which copies rows."""
 
@@ -94,13 +96,18 @@ class SqlStore:
                 BatchCommit(rewrites, self._dialect).run(connection)
 
         given = recordpurge.PurgeRewrites([change.id for change in rewrites.changes] if rewrites else [], rewrite, words)
-        removed, traces = self._database.write_as(owner, recordpurge.erase_records, self._dialect, owner, ids, at, given)
-        self._index_cache.drop(owner)
+
+        def erase(connection: SqlConnection) -> tuple[Mapping[str, int], recordpurge.PurgeVerificationData]:
+            self._index_cache.unmark(connection, owner)
+            return recordpurge.erase_records(connection, self._dialect, owner, ids, at, given)
+
+        removed, traces = self._database.write_as(owner, erase)
+        files = self._index_cache.drop(owner)
         clear_caches()
         # The log still holds earlier pages.
         log = 0 if self._database.checkpoint() else 1
         remaining = self._database.read_as(owner, recordpurge.count_remaining, self._dialect, traces)
-        return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log})
+        return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log, "index": files})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         return self._database.read_as(None, records.find_unembedded, model, after, limit)
@@ -113,6 +120,7 @@ class SqlStore:
             self._database.write_as(None, execute, "clear_outbox", encode_json(list(ids)))
 
     def close(self) -> None:
+        self._index_cache.close()
         self._database.close()
 
     # ----------------------------------------------------------------------------------------------------- search

@@ -9,6 +9,7 @@ import apsw
 
 from engrams.errors import StoreError
 from engrams.ports import Clock
+from engrams.store.folderlock import lock_folder
 from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite import migrate, repair, rescuelosses, vectorrepair
 from engrams.store.sqlite.database import Database
@@ -126,7 +127,7 @@ def _replace_file(database: Database, connection: apsw.Connection, clock: Clock)
     connection.execute("BEGIN IMMEDIATE")
     try:
         copied, loss = copy_readable(path, fresh, database.settings)
-        with repair.lock_folder(path.parent):
+        with lock_folder(path.parent):
             return repair.replace_file(path, fresh, clock, copied, loss)
     finally:
         repair.remove_with_logs(fresh)

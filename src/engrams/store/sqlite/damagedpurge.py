@@ -7,7 +7,8 @@ from pathlib import Path
 
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.sqlite.repair import lock_folder, remove_with_logs
+from engrams.store.folderlock import lock_folder
+from engrams.store.sqlite.repair import remove_with_logs
 from engrams.store.sqlite.salvage import copy_readable
 from engrams.store.sqlite.store import SqliteStore
 

@@ -69,6 +69,12 @@ UPDATE records SET lexemes = ? WHERE number = ?;
 -- name: erasures
 SELECT value FROM counters WHERE name = 'erasures';
 
+-- name: drop_index_mark
+DELETE FROM counters WHERE name = ?;
+
+-- name: drop_index_marks
+DELETE FROM counters WHERE name LIKE 'index %';
+
 -- name: add_erasure
 UPDATE counters SET value = value + 1 WHERE name = 'erasures';
 

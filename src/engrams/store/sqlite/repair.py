@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
+from engrams.store.folderlock import lock_folder
 from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
 from engrams.store.sqlite import connect, migrate, rescuelosses, termids
 from engrams.store.sqlite.valuerepair import find_invalid
@@ -251,22 +251,6 @@ def stop_writers(path: Path, settings: StoreSettings) -> Iterator[None]:
     finally:
         if connection is not None:
             connect.close_replaced(connection)
-
-
-@contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder for one process, where folders can be locked."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _run_now(connection: apsw.Connection, rebuild: Callable[[apsw.Connection], str]) -> str:

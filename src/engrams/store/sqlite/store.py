@@ -11,6 +11,7 @@ from engrams.settings import StoreSettings
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite.database import Database
 from engrams.store.sqlite.dialect import SqliteDialect
+from engrams.store.sqlite.indexfiles import SqliteIndexFiles
 from engrams.types import Json
 
 
@@ -29,7 +30,7 @@ class SqliteStore(SqlStore):
         beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file."""
         place = None if path == ":memory:" else Path(path).expanduser()
         database = Database(place, settings, clock)
-        return cls(database, SqliteDialect(database), settings, clock)
+        return cls(database, SqliteDialect(database), settings, clock, SqliteIndexFiles(database))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import check

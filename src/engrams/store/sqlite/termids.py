@@ -62,7 +62,7 @@ def mark_current(connection: apsw.Connection) -> None:
 def rebuild(connection: apsw.Connection) -> int:
     """Split every text into terms again, inside the caller's transaction; how many."""
     numbers = TermLexicon()
-    for name in ("drop_postings", "make_postings", "harden_postings"):
+    for name in ("drop_postings", "make_postings", "harden_postings", "drop_index_marks"):
         execute(connection, name)
     reached = count = 0
     while rows := fetch_all(connection, "some_texts", reached):

@@ -1,0 +1,104 @@
+"""Owners' indexes in files beside a store, mapped instead of built.
+
+They are derived, and never trusted: a file counts only with the mark that the store keeps for it, which a purge of the owner's records
+deletes, and with the right sums. An older or newer store, another owner's file, another version or a damaged byte: the index is built
+from the store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engrams.store.folderlock import lock_folder
+
+if TYPE_CHECKING:
+    from engrams.store.index.ownerindex import OwnerIndex
+
+ENDING = ".index"
+"""End of the folder's name, after the database's."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentKey:
+    """Owner, number of the embedding model and its dimension."""
+
+    owner: str
+    model: int
+    dimension: int
+
+
+def name_mark(owner: str) -> str:
+    """Name of the counter that holds the mark of an owner's file."""
+    return f"index {name_owner(owner)}"
+
+
+def name_owner(owner: str) -> str:
+    """Name of an owner's file, without its end."""
+    return blake2b(owner.encode(), digest_size=16).hexdigest()
+
+
+class SegmentFolder:
+    """Folder of one file an owner; ``path`` None: nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def load(self, key: SegmentKey, mark: int) -> OwnerIndex | None:
+        """Map an owner's index, if its file has this mark."""
+        from engrams.store.index.ownerindex import OwnerIndex
+        from engrams.store.index.segmentfile import SegmentError, map_segment
+
+        if self._path is None or not mark:
+            return None
+        try:
+            segment = map_segment(self._path / f"{name_owner(key.owner)}.segment")
+            index = OwnerIndex.restore(segment)
+        except (OSError, SegmentError, ValueError, KeyError):
+            return None
+        return index if segment.notes["key"] == _describe(key, mark) else None
+
+    def write(self, key: SegmentKey, index: OwnerIndex, accept: Callable[[int], bool]) -> bool:
+        """Write an owner's file, unless the store does not ``accept`` its mark.
+
+        OSError: it cannot be written."""
+        from engrams.store.index.segmentfile import write_segment
+
+        if self._path is None:
+            return False
+        mark = int.from_bytes(os.urandom(7)) | 1
+        segment = index.dump()
+        segment = replace(segment, notes={**segment.notes, "key": _describe(key, mark)})
+        self._path.mkdir(mode=0o700, exist_ok=True)
+        name = name_owner(key.owner)
+        fresh = self._path / f"{name}.{mark:x}.new"
+        with lock_folder(self._path):
+            # Left by whoever was killed while writing.
+            for left in self._path.glob("*.new"):
+                left.unlink(missing_ok=True)
+            try:
+                write_segment(fresh, segment)
+                if not accept(mark):
+                    return False
+                fresh.replace(self._path / f"{name}.segment")
+            finally:
+                fresh.unlink(missing_ok=True)
+        return True
+
+    def drop(self, owner: str) -> int:
+        """Remove an owner's file; number of files that another program holds."""
+        if self._path is None or not self._path.is_dir():
+            return 0
+        with lock_folder(self._path):
+            for path in self._path.glob(f"{name_owner(owner)}.*"):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+        return len([*self._path.glob(f"{name_owner(owner)}.*")])
+
+
+def _describe(key: SegmentKey, mark: int) -> list[object]:
+    return [key.owner, key.model, key.dimension, mark]

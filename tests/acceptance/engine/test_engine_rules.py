@@ -181,3 +181,14 @@ def test_only_lasting_facts_about_the_user_are_in_the_profile(engine: MemoryEngi
     assert "bazel" not in text
     assert engine.search("bazel", scope=(*ANN, "project", "falcon")).hits
     assert not engine.list(scope=ANN, statuses=(Status.FORGOTTEN,)).records
+
+
+@pytest.mark.covers("S1.8")
+def test_messages_need_ids(engine: MemoryEngine) -> None:
+    """A message without an id, or two with one, is refused."""
+    for said in (
+        [{"role": "user", "content": "a"}],
+        [{"id": "1", "role": "user", "content": "a"}, {"id": "1", "role": "user", "content": "b"}],
+    ):
+        with pytest.raises(ValueError, match="id"):
+            engine.summaries.fit(said, scope=ANN, session="s")

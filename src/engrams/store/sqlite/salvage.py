@@ -133,7 +133,7 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
     """Correct numbers, ids and owners by what the rest says.
     Values that make no sense are replaced."""
     columns = shape.columns
-    number, id, owner, version = (columns.index(name) for name in ("number", "id", "owner", "version"))
+    number, id, owner, version, text = (columns.index(name) for name in ("number", "id", "owner", "version", "text"))
     owners = Counter([row[owner] for row in rows] + [one for _, one in named.values()])
     numbers = {one: place for place, (one, _) in named.items()}
     held = {row[id] for row in rows}
@@ -149,7 +149,7 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
             values[owner] = known[1]
         values[number] = numbers.get(values[id], values[number])
         mended = mend_record(shape, values)
-        if mended is None or values[id] in seen:
+        if mended is None or values[id] in seen or (_is_rubbish(values[text]) and not is_whole(shape, mended)):
             continue
         seen.add(values[id])
         if values[number] in kept or not 0 < values[number] < _MOST_RECORDS:
@@ -158,6 +158,11 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
             kept[values[number]] = mended
     free = max((*kept, *named), default=0) + 1
     return [*kept.values(), *((place, *row[1:]) for place, row in enumerate(homeless, free))]
+
+
+def _is_rubbish(text: str) -> bool:
+    """Test for a text that was overwritten: most of it cannot be printed."""
+    return 2 * sum(char == "\ufffd" or not char.isprintable() for char in text) > len(text)
 
 
 def _insert_all(new: apsw.Connection, found: RescuedRows) -> dict[str, int]:

@@ -161,7 +161,7 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
 
 
 def _is_rubbish(text: str) -> bool:
-    """Test for a text that was overwritten: most of it cannot be printed."""
+    """Test for an overwritten text, most of which cannot be printed."""
     return 2 * sum(char == "\ufffd" or not char.isprintable() for char in text) > len(text)
 
 

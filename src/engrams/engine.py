@@ -9,21 +9,21 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from engrams import agentcalls
 from engrams.components import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.inspect import MemoryInspector, Place
 from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
-from engrams.read import pipeline
 from engrams.read.cues import extract_turn_query
 from engrams.read.filters import Filter, to_names, to_where
 from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import WorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
-from engrams.verbs import MemoryVerbs
 from engrams.write import derivedsources
 from engrams.write import manualedits as edits
 
 if TYPE_CHECKING:
+    from engrams.agentcalls import Action, FlushReason
     from engrams.session.commands import MemoryControl
     from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.sessionregistry import SessionRegistry
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int], None]
 
 
-class MemoryEngine(MemoryVerbs):
+class MemoryEngine:
     """Durable, layered, explainable memory for LLM agents.
 
     Thread safe; several processes may work on one home.
@@ -140,37 +140,21 @@ class MemoryEngine(MemoryVerbs):
     # ------------------------------------------------------------------------------------------------------- reading
 
     def search(
-        self,
-        query: str,
-        *,
-        scope: Place,
-        limit: int | None = None,
-        as_of: Moment = None,
-        kinds: Sequence[Kind] = (),
-        where: Filter | None = None,
-        history: bool = False,
-    ) -> SearchResult:
+        self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None, kinds: Sequence[Kind] = (),
+        where: Filter | None = None, history: bool = False,
+    ) -> SearchResult:  # fmt: skip
         """Find the memories that answer ``query``, best first.
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived memories. The trace tells
         how hits were chosen."""
-        parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
-        asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), to_names(Kind, kinds), to_where(where), history)
-        found = pipeline.search(parts.restrict_if_silent(asked), parts.read_deps)
+        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
         if as_of is None:
-            parts.usage.note(found, place)
+            self._components.usage.note(found, Scope.of(scope))
         return found
 
     def explain(
-        self,
-        query: str,
-        *,
-        scope: Place,
-        limit: int | None = None,
-        as_of: Moment = None,
-        kinds: Sequence[Kind] = (),
-        where: Filter | None = None,
-        history: bool = False,
-    ) -> SearchResult:
+        self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None, kinds: Sequence[Kind] = (),
+        where: Filter | None = None, history: bool = False,
+    ) -> SearchResult:  # fmt: skip
         """Search with the same filters, without counting use."""
         parts, number = self._open(), self._cap_limit(limit)
         names, tests = to_names(Kind, kinds), to_where(where)
@@ -276,6 +260,28 @@ class MemoryEngine(MemoryVerbs):
     def check(self, repair: bool = False) -> Meta:
         """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
         return self.store.check(repair)
+
+    # -------------------------------------------------------------------------------------------- an agent's calls
+
+    def manage(self, content: str = "", action: Action = "create", id: str = "", *, scope: Place) -> str:
+        """Create, change or forget a memory; return its id.
+        InputError: an id that ``create`` takes none of, or the others need; no content; no such action. RefusedError, NotFoundError: as
+        ``add`` and ``edit``."""
+        return agentcalls.manage(self, content, action, id, scope)
+
+    def flush(self, messages: Sequence[Meta], *, scope: Place, session: str = "", reason: FlushReason = "trim") -> bool:
+        """Store messages that leave the context; False: they hold nothing.
+        They are journaled, and written into the day's note if ``vault.enabled``."""
+        return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
+
+    def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
+        """Move lasting facts from recent notes into MEMORY.md.
+        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
+        return agentcalls.dream(self, days, scope, force)
+
+    def format_for_injection(self, query: str = "", *, scope: Place, max_tokens: int | None = None) -> str:
+        """Format memory as prompt text within a token budget (None: ``read.context_tokens``)."""
+        return self.context(query, scope=scope, tokens=max_tokens).text
 
     def close(self) -> None:
         """Let running jobs finish and close the store. Idempotent.

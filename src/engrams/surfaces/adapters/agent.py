@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from engrams.agentcalls import ACTIONS, Action
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.types import Json, Kind, Record, Scope, ScopeInput
-from engrams.verbs import ACTIONS, Action
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine

@@ -1,22 +1,18 @@
-"""Calls of an agent's memory over an engine (001)."""
+"""Actions of an agent on its memory, and their checks (001)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from engrams.errors import InputError
-from engrams.types import Scope, ScopeInput
-
-if TYPE_CHECKING:
-    from engrams.engine import MemoryEngine
 
 Action: TypeAlias = Literal["create", "update", "delete"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 FlushReason: TypeAlias = Literal["trim", "overflow", "note"]
 
 
-def manage(engine: MemoryEngine, content: str, action: Action, id: str, scope: ScopeInput) -> str:
-    """Create, change or forget a memory; return its id."""
+def check_action(content: str, action: Action, id: str) -> None:
+    """Refuse an unknown action, and one without what it needs."""
     if action not in ACTIONS:
         raise InputError(f"There is no action {action!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
     if action == "create" and id:
@@ -25,16 +21,3 @@ def manage(engine: MemoryEngine, content: str, action: Action, id: str, scope: S
         raise InputError(f"No memory to {action} was named.", hint="Give its id, as a search shows it.")
     if action != "delete" and not content.strip():
         raise InputError("There is nothing to remember.", hint="Give the content.")
-    if action == "create":
-        return engine.add(content, scope=scope).id
-    if action == "update":
-        return engine.edit(id, scope=scope, text=content, reason="an agent changed it").id
-    return engine.forget(id, scope=scope, reason="an agent put it away").id
-
-
-def dream(engine: MemoryEngine, days: int, scope: ScopeInput, force: bool) -> bool:
-    """Move lasting facts from recent notes into MEMORY.md."""
-    if engine.vault is None:
-        return False
-    engine.drain()
-    return engine.vault.dream(Scope.of(scope).owner, days, force=force)

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from engrams import agentcalls
+from engrams.agentcalls import Action, FlushReason, check_action
 from engrams.components import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.inspect import MemoryInspector, Place
@@ -23,7 +23,6 @@ from engrams.write import derivedsources
 from engrams.write import manualedits as edits
 
 if TYPE_CHECKING:
-    from engrams.agentcalls import Action, FlushReason
     from engrams.session.commands import MemoryControl
     from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.sessionregistry import SessionRegistry
@@ -55,8 +54,6 @@ class MemoryEngine:
         self.chat_model = deps.chat
         self._deps, self._store, self._clock = deps, deps.store, deps.clock
         self._components, self._closed = Components(deps), False
-
-    # ------------------------------------------------------------------------------------------------------- writing
 
     def add(self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True) -> Receipt:
         """Remember a statement. It is durable and searchable when this returns.
@@ -137,8 +134,6 @@ class MemoryEngine:
         some = [self.inspect.get_editable(each, scope) for each in ids]
         return derivedsources.preview_change(some, action, self._store, self.settings.write.min_words)
 
-    # ------------------------------------------------------------------------------------------------------- reading
-
     def search(
         self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None, kinds: Sequence[Kind] = (),
         where: Filter | None = None, history: bool = False,
@@ -156,9 +151,8 @@ class MemoryEngine:
         where: Filter | None = None, history: bool = False,
     ) -> SearchResult:  # fmt: skip
         """Search with the same filters, without counting use."""
-        parts, number = self._open(), self._cap_limit(limit)
-        names, tests = to_names(Kind, kinds), to_where(where)
-        return parts.search(ReadRequest(query, Scope.of(scope), self._clock(), number, to_as_of(as_of), names, tests, history))
+        place, number, names = Scope.of(scope), self._cap_limit(limit), to_names(Kind, kinds)
+        return self._open().search(ReadRequest(query, place, self._clock(), number, to_as_of(as_of), names, to_where(where), history))
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
@@ -210,8 +204,6 @@ class MemoryEngine:
         """List every change of one memory, oldest first."""
         return self.inspect.history(id, scope=scope)
 
-    # ------------------------------------------------------------------------------------------- in, out and upkeep
-
     def load(
         self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
         progress: Progress | None = None,
@@ -261,13 +253,15 @@ class MemoryEngine:
         """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
         return self.store.check(repair)
 
-    # -------------------------------------------------------------------------------------------- an agent's calls
-
     def manage(self, content: str = "", action: Action = "create", id: str = "", *, scope: Place) -> str:
         """Create, change or forget a memory; return its id.
-        InputError: an id that ``create`` takes none of, or the others need; no content; no such action. RefusedError, NotFoundError: as
-        ``add`` and ``edit``."""
-        return agentcalls.manage(self, content, action, id, scope)
+        InputError: ``create`` with an id, the others without one, no content, no such action; else as ``add``, ``edit``, ``forget``."""
+        check_action(content, action, id)
+        if action == "create":
+            return self.add(content, scope=scope).id
+        if action == "update":
+            return self.edit(id, scope=scope, text=content, reason="an agent changed it").id
+        return self.forget(id, scope=scope, reason="an agent put it away").id
 
     def flush(self, messages: Sequence[Meta], *, scope: Place, session: str = "", reason: FlushReason = "trim") -> bool:
         """Store messages that leave the context; False: they hold nothing.
@@ -277,7 +271,9 @@ class MemoryEngine:
     def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
         """Move lasting facts from recent notes into MEMORY.md.
         ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
-        return agentcalls.dream(self, days, scope, force)
+        if self.vault is not None:
+            self.drain()
+        return self.vault is not None and self.vault.dream(Scope.of(scope).owner, days, force=force)
 
     def format_for_injection(self, query: str = "", *, scope: Place, max_tokens: int | None = None) -> str:
         """Format memory as prompt text within a token budget (None: ``read.context_tokens``)."""
@@ -303,8 +299,6 @@ class MemoryEngine:
 
     def __exit__(self, *problem: object) -> None:
         self.close()
-
-    # ---------------------------------------------------------------------------------------------------- components
 
     @property
     def inspect(self) -> MemoryInspector:

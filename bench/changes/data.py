@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from engrams.models.embed.builtin import BuiltinEmbedder
-from engrams.write.changes.features import AnalysedMessage, describe_pair, read_message
+from engrams.models.embed.staticembedder import BuiltinEmbedder
+from engrams.write.changes.features import MessageFeatures, describe_pair, read_message
 
 FOLDER = Path(__file__).with_name("scenarios")
 FILES = ("daily", "work", "chats", "assistants")
@@ -47,8 +47,8 @@ class Pair:
     """Two messages of one scenario. ``learn``: the label is sure enough to learn from; ``about``: both are about the same."""
 
     case: int
-    old: AnalysedMessage
-    new: AnalysedMessage
+    old: MessageFeatures
+    new: MessageFeatures
     label: bool
     learn: bool
     about: bool
@@ -99,7 +99,7 @@ def build_long_pairs(cases: Sequence[Case], pairs: Sequence[Pair], most: int = 5
     for case in cases:
         other.setdefault(case["lang"], []).extend(line["text"] for line in case["say"] if line["who"] != "assistant")
 
-    def lengthen(said: AnalysedMessage, lang: str) -> AnalysedMessage:
+    def lengthen(said: MessageFeatures, lang: str) -> MessageFeatures:
         pieces = [*chance.sample(other[lang], chance.randint(0, most)), said.text]
         chance.shuffle(pieces)
         return read_message("\n".join(pieces), said.speaker, said.at, embed)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engrams.logs import FeedbackLog as FeedbackLog
     from engrams.logs import FeedbackRecord as FeedbackRecord
     from engrams.session.summary import ConversationSummaries as ConversationSummaries
-    from engrams.tend.factreview import FactReview as FactReview
+    from engrams.tend.factcleanup import FactReview as FactReview
     from engrams.tend.garden.rulejobs import GardenStep as GardenStep
     from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
     from engrams.tend.garden.state import CycleReport as CycleReport

@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from engrams.session.workingtier import WorkingTier
     from engrams.tend.changejob import ChangeDetectionJob
     from engrams.tend.extractionjob import ExtractionJob
-    from engrams.tend.factreview import FactReview
+    from engrams.tend.factcleanup import FactReview
     from engrams.tend.floorcalibration import ThresholdCalibration
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.importruns import MemoryImports, PurgeFunction
-    from engrams.tend.manuallinks import MemoryLinks
+    from engrams.tend.linkservice import LinkService
     from engrams.tend.purge import MemoryPurge
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
@@ -301,14 +301,14 @@ class Components:
         return MemoryTopics(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.topics)
 
     @cached_property
-    def links(self) -> MemoryLinks:
-        from engrams.tend.manuallinks import MemoryLinks
+    def links(self) -> LinkService:
+        from engrams.tend.linkservice import LinkService
 
-        return MemoryLinks(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
+        return LinkService(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
 
     @cached_property
     def review(self) -> FactReview:
-        from engrams.tend.factreview import FactReview
+        from engrams.tend.factcleanup import FactReview
 
         deps = self.deps
         return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.sessionregistry import SessionRegistry
     from engrams.session.summary import ConversationSummaries
-    from engrams.tend.factreview import FactReview
+    from engrams.tend.factcleanup import FactReview
     from engrams.tend.floorcalibration import ThresholdCalibration
     from engrams.tend.garden.garden import MemoryGarden
     from engrams.tend.importexport import ImportResult
     from engrams.tend.importruns import MemoryImports
-    from engrams.tend.manuallinks import MemoryLinks
+    from engrams.tend.linkservice import LinkService
     from engrams.tend.tiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
     from engrams.write.purgeplan import PurgeCandidate
@@ -306,7 +306,7 @@ class MemoryEngine:
         return self._open().inspect
 
     @property
-    def links(self) -> MemoryLinks:
+    def links(self) -> LinkService:
         """Links and tags by hand, and the memories they lead to."""
         return self._components.links
 

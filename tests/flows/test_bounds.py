@@ -51,7 +51,7 @@ BOUNDS = {
 """Entries that each of them keeps at most, and no test may find more."""
 
 REMEMBERED = {
-    "models.embed.builtin._hash_signs": 4_096,
+    "models.embed.staticembedder._hash_signs": 4_096,
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.mentions._speaker_names": 64,

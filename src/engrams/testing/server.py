@@ -157,14 +157,14 @@ class ScriptedModel:
         }
         return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
 
-    def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> wireformats.ReplyEnvelope:
+    def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> wireformats.ScriptedExchange:
         """Return the next reply, with a content fault applied."""
         reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
             reply = _spoil_reply(reply, fault, request)
         with self._arrived:
             self._reply_count += 1
-            return wireformats.ReplyEnvelope(request, reply, self._reply_count)
+            return wireformats.ScriptedExchange(request, reply, self._reply_count)
 
 
 def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ScriptedRequest) -> ScriptedReply:

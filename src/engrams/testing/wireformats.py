@@ -19,7 +19,7 @@ _DATE = "2026-01-05T08:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyEnvelope:
+class ScriptedExchange:
     """Hold a reply with its request and number, for its ids."""
 
     request: ScriptedRequest
@@ -43,7 +43,7 @@ def arguments_text(arguments: Json) -> str:
     return arguments if isinstance(arguments, str) else to_json(arguments)
 
 
-def to_body(speech: ReplyEnvelope) -> dict[str, Any]:
+def to_body(speech: ScriptedExchange) -> dict[str, Any]:
     """Format the reply as one JSON body."""
     match speech.request.route:
         case "responses":
@@ -56,7 +56,7 @@ def to_body(speech: ReplyEnvelope) -> dict[str, Any]:
             return _chat_head(speech, "chat.completion") | {"choices": [choice], "usage": _usage_body(speech)}
 
 
-def to_stream(speech: ReplyEnvelope) -> Iterator[bytes]:
+def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
     """Yield the reply piece by piece, as bytes to send."""
     match speech.request.route:
         case "responses":
@@ -154,16 +154,16 @@ def _split_words(text: str) -> list[str]:
     return re.findall(r"\S+\s*|\s+", text)
 
 
-def _usage_body(speech: ReplyEnvelope) -> dict[str, int]:
+def _usage_body(speech: ScriptedExchange) -> dict[str, int]:
     prompt, answer = speech.usage
     return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
-def _chat_head(speech: ReplyEnvelope, kind: str) -> dict[str, Any]:
+def _chat_head(speech: ScriptedExchange, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{speech.number}", "object": kind, "created": _CREATED + speech.number, "model": speech.request.model}
 
 
-def _tool_calls(speech: ReplyEnvelope) -> dict[str, Any]:
+def _tool_calls(speech: ScriptedExchange) -> dict[str, Any]:
     calls = [
         {
             "id": f"call_{speech.number}_{place}",
@@ -175,7 +175,7 @@ def _tool_calls(speech: ReplyEnvelope) -> dict[str, Any]:
     return {"tool_calls": calls} if calls else {}
 
 
-def _chat_chunks(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
+def _chat_chunks(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     head = _chat_head(speech, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _chat_chunks(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
         yield head | {"choices": [], "usage": _usage_body(speech)}
 
 
-def _output_items(speech: ReplyEnvelope, status: str) -> list[dict[str, Any]]:
+def _output_items(speech: ScriptedExchange, status: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = [
         {
             "type": "function_call",
@@ -213,7 +213,7 @@ def _output_items(speech: ReplyEnvelope, status: str) -> list[dict[str, Any]]:
     return items
 
 
-def _response_body(speech: ReplyEnvelope, status: str) -> dict[str, Any]:
+def _response_body(speech: ScriptedExchange, status: str) -> dict[str, Any]:
     prompt, answer = speech.usage
     done = status == "completed"
     usage = {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": answer, "total_tokens": prompt + answer}
@@ -236,7 +236,7 @@ def _response_body(speech: ReplyEnvelope, status: str) -> dict[str, Any]:
     }
 
 
-def _response_events(speech: ReplyEnvelope) -> Iterator[dict[str, Any]]:
+def _response_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": _response_body(speech, "in_progress")}
     yield {"type": "response.in_progress", "response": _response_body(speech, "in_progress")}
     for place, item in enumerate(_output_items(speech, "completed")):
@@ -263,7 +263,7 @@ def _text_events(item: Mapping[str, Any], where: Mapping[str, Any]) -> Iterator[
     yield {**where, "type": "response.content_part.done", "part": part}
 
 
-def _ollama_message(speech: ReplyEnvelope) -> dict[str, Any]:
+def _ollama_message(speech: ScriptedExchange) -> dict[str, Any]:
     calls = []
     for tool in speech.reply.tools:
         arguments = tool.arguments
@@ -277,7 +277,7 @@ def _ollama_message(speech: ReplyEnvelope) -> dict[str, Any]:
     return message | {"tool_calls": calls} if calls else message
 
 
-def _ollama_body(speech: ReplyEnvelope, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
+def _ollama_body(speech: ScriptedExchange, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
     body: dict[str, Any] = {"model": speech.request.model, "created_at": _DATE, "message": message, "done": done}
     if done:
         prompt, answer = speech.usage

@@ -78,7 +78,7 @@ class GitHistoryScanner:
 
 
 @dataclass(slots=True)
-class HistoryFilter:
+class GitHistoryRedactor:
     """Filter of an exported history.
 
     Files of purged memories go; purged words leave the other files, their names and the messages. What the newest commit holds stays as
@@ -190,7 +190,7 @@ def rewrite_history(root: Path, order: PurgeInstruction) -> int:
         files = run(old, "ls-tree", "-r", "-z", "HEAD").split(b"\0")[:-1]
         heads = [line.partition(b"\t") for line in files]
         known = frozenset(head.split()[2] for head, _, _ in heads), frozenset(path for _, _, path in heads)
-        run.copy(old, new, HistoryFilter(order, *known))
+        run.copy(old, new, GitHistoryRedactor(order, *known))
         for name in _KEPT:
             if (old / name).is_dir():
                 shutil.copytree(old / name, new / name, dirs_exist_ok=True)
@@ -231,7 +231,7 @@ class _GitProgram:
             raise StoreError(f"git {given[0]}: {' '.join(done.stderr.decode('utf-8', 'replace').split())[-300:]}", hint=_HINT)
         return done.stdout
 
-    def copy(self, old: Path, new: Path, kept: HistoryFilter) -> None:
+    def copy(self, old: Path, new: Path, kept: GitHistoryRedactor) -> None:
         """Copy a history into an empty repository, filtered."""
         take = subprocess.Popen(self._command(old, *_EXPORT), cwd=self.root, stdout=subprocess.PIPE)  # noqa: S603 - our own arguments
         give = subprocess.Popen(self._command(new, "fast-import", "--quiet", "--force"), cwd=self.root, stdin=subprocess.PIPE)  # noqa: S603

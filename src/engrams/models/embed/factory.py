@@ -18,7 +18,7 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
     model's name or an address is missing or wrong."""
     match settings.provider:
         case "builtin":
-            from engrams.models.embed.builtin import BuiltinEmbedder
+            from engrams.models.embed.staticembedder import BuiltinEmbedder
 
             return BuiltinEmbedder(settings.query_prefix)
         case "null":
@@ -49,6 +49,6 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
 
 def make_plain() -> Embedder:
     """Make the embedder that the detector of changes was trained with."""
-    from engrams.models.embed.builtin import BuiltinEmbedder
+    from engrams.models.embed.staticembedder import BuiltinEmbedder
 
     return BuiltinEmbedder()

@@ -56,7 +56,7 @@ class AddedObservations(TypedDict):
     addedObservations: list[str]
 
 
-class KnowledgeGraph(TypedDict):
+class GraphResult(TypedDict):
     entities: list[GraphEntity]
     relations: list[GraphRelation]
 
@@ -149,12 +149,12 @@ class GraphTools:
         self._forget_ids(known[_relation_key(each)] for each in relations if _relation_key(each) in known)
         return DeletionResult(success=True, message="Relations deleted.")
 
-    def read_graph(self) -> KnowledgeGraph:
+    def read_graph(self) -> GraphResult:
         """Return all entities and relations."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(nodes))
 
-    def search_nodes(self, query: str) -> KnowledgeGraph:
+    def search_nodes(self, query: str) -> GraphResult:
         """Find entities for a query, and the relations between them."""
         found = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
         nodes, known = self._read_records()
@@ -162,7 +162,7 @@ class GraphTools:
         ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
         return _select_graph(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
 
-    def open_nodes(self, names: list[str]) -> KnowledgeGraph:
+    def open_nodes(self, names: list[str]) -> GraphResult:
         """Return entities by name, and the relations between them."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(names) & set(nodes))
@@ -224,7 +224,7 @@ def _relation_key(relation: GraphRelation) -> tuple[str, str, str]:
     return (relation["from"], relation["relationType"], relation["to"])
 
 
-def _select_graph(nodes: dict[str, EntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> KnowledgeGraph:
+def _select_graph(nodes: dict[str, EntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> GraphResult:
     """Return the named entities and the relations among them."""
     chosen = [
         GraphEntity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names
@@ -234,4 +234,4 @@ def _select_graph(nodes: dict[str, EntityRecords], known: dict[tuple[str, str, s
         for source, kind, target in known
         if source in names and target in names
     ]
-    return KnowledgeGraph(entities=chosen, relations=between)
+    return GraphResult(entities=chosen, relations=between)

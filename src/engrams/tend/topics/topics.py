@@ -11,7 +11,7 @@ from engrams.ports import TOPICS, Chat, Clock, Embedder, Job, RecordQuery, Scope
 from engrams.ports import RecordChange as Edit
 from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import TopicSettings
-from engrams.tend.topics import label, merge
+from engrams.tend.topics import consolidate, label
 from engrams.tend.topics.changes import TopicEditor, exact_reach, load_members, load_topics
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, ScopeInput, Status, Tier, Topic
 
@@ -103,7 +103,7 @@ class MemoryTopics:
         with self._lock:
             for each in self._list_scopes(scope):
                 topics, _ = load_topics(self._store, each, self._embedder.card.id)
-                batch, number = merge.merge_topics(self._store, topics, self._settings.merge_cosine, at)
+                batch, number = consolidate.merge_topics(self._store, topics, self._settings.merge_cosine, at)
                 merged += number
                 if number:
                     self._store.commit(batch)
@@ -115,7 +115,7 @@ class MemoryTopics:
         for each in self._list_scopes(scope):
             topics, _ = load_topics(self._store, each, self._embedder.card.id)
             old = tuple(topic for topic in self._store.topics(exact_reach(each)) if topic.concept)
-            batch, fresh = merge.abstract_concepts(each, topics, old, self._settings.concept_cosine, self._name_groups, self._clock())
+            batch, fresh = consolidate.abstract_concepts(each, topics, old, self._settings.concept_cosine, self._name_groups, self._clock())
             if batch is not None:
                 self._store.commit(batch)
             made += fresh
@@ -176,7 +176,7 @@ class MemoryTopics:
             return TopicChange()
         card, at = self._embedder.card, self._clock()
         groups = [group for group in self._load_groups(exact_reach(scope), _ALL) if len(group.members) > 1 and group.topic.model == card.id]
-        edits, edges = merge.infer_tags([group.members for group in groups]) if section.tags else ((), ())
+        edits, edges = consolidate.infer_tags([group.members for group in groups]) if section.tags else ((), ())
         renamed: list[Topic] = []
         if section.names == "model":
             bare = [group for group in groups if not group.topic.named]

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.write.changes.features import AnalysedMessage, describe_pair
+from engrams.write.changes.features import MessageFeatures, describe_pair
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class ChangeModel:
     scale: float
     shift: float
 
-    def judge(self, earlier: Sequence[AnalysedMessage], new: AnalysedMessage) -> list[float]:
+    def judge(self, earlier: Sequence[MessageFeatures], new: MessageFeatures) -> list[float]:
         """Return the probability that each earlier message is outdated, 0..1."""
         import numpy as np
 
@@ -105,6 +105,6 @@ def load_model() -> ChangeModel:
         return ChangeModel(change, related, rarity, float(held["scale"]), float(held["shift"]))
 
 
-def nearest_clause(old: AnalysedMessage, new: AnalysedMessage) -> str:
+def nearest_clause(old: MessageFeatures, new: MessageFeatures) -> str:
     """Return the older message's clause that is nearest to the newer message."""
     return old.clauses[int((old.rows[1:] @ new.rows[1:].T).max(axis=1).argmax())].text

@@ -19,7 +19,7 @@ from engrams.write.changeset import ChangeSet
 from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
 
 if TYPE_CHECKING:
-    from engrams.write.changes.features import AnalysedMessage
+    from engrams.write.changes.features import MessageFeatures
 
 _SAID = (Kind.TURN, Kind.NOTE)
 _NEAREST = 6
@@ -84,10 +84,10 @@ class ChangeDetector:
         ]
         return sorted(found, key=lambda one: (-one.probability, one.old.id))
 
-    def _read(self, record: Record) -> AnalysedMessage:
+    def _read(self, record: Record) -> MessageFeatures:
         return self._read_text(record.text, record.speaker or record.role, record.recorded_at)
 
-    def _read_message(self, text: str, speaker: str, at: datetime) -> AnalysedMessage:
+    def _read_message(self, text: str, speaker: str, at: datetime) -> MessageFeatures:
         return read_message(text, speaker, at, self._embed)
 
     def _find_earlier(self, record: Record) -> list[Record]:

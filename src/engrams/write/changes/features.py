@@ -42,7 +42,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysedMessage:
+class MessageFeatures:
     """One message as the detector reads it.
     ``rows``: unit vectors of the message and of its clauses."""
 
@@ -74,14 +74,14 @@ def may_change(text: str) -> bool:
     return any(counts[place] for place in _MAY) or bool(_NUMBER.search(text))
 
 
-def read_message(text: str, speaker: str, at: datetime, embed: Embed) -> AnalysedMessage:
+def read_message(text: str, speaker: str, at: datetime, embed: Embed) -> MessageFeatures:
     """Read a message: its clauses, cues, numbers, names and vectors."""
     text = text[:2000]
     pieces = [piece for piece in _CLAUSE.split(text) if piece and piece.strip()][:_MOST_CLAUSES] or [text]
     clauses = tuple(_read_clause(piece) for piece in pieces)
     whole = clauses[0] if len(clauses) == 1 else _read_clause(text)
     quoted = " ".join(found for found in _QUOTE.findall(text) if len(found) > 12 or (not found.isascii() and len(found) > 5))
-    return AnalysedMessage(
+    return MessageFeatures(
         text, speaker, at, clauses, whole, frozenset(_NUMBER.findall(text)), frozenset(fold(name) for name in _NAME.findall(text)),
         quoted, embed([text, *(clause.text for clause in clauses)]),
     )  # fmt: skip
@@ -92,7 +92,7 @@ def _read_clause(text: str) -> Clause:
     return Clause(text, frozenset(terms(text)), tuple(count_cues(fold(text))))
 
 
-def describe_pair(old: AnalysedMessage, new: AnalysedMessage, rarity: Mapping[str, float]) -> list[float]:
+def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[str, float]) -> list[float]:
     """Return the dense features of an older and a newer message."""
     cosines = old.rows @ new.rows.T
     inner = cosines[1:, 1:]
@@ -133,7 +133,7 @@ _ECHOED = tuple(
 )
 
 
-def _echoes(old: AnalysedMessage, new: AnalysedMessage, near: frozenset[str]) -> list[float]:
+def _echoes(old: MessageFeatures, new: MessageFeatures, near: frozenset[str]) -> list[float]:
     """Return cues of clauses that repeat the older message's words."""
     repeating = [clause for clause in new.clauses if clause.words & old.whole.words]
     found = [float(any(clause.cues[place] for clause in repeating)) for place in _ECHOED]
@@ -152,7 +152,7 @@ _HAN_VALUE = re.compile(
 )
 
 
-def _replaced_values(old: AnalysedMessage, new: AnalysedMessage) -> list[float]:
+def _replaced_values(old: MessageFeatures, new: MessageFeatures) -> list[float]:
     """Return signs that a number or a name was replaced."""
     was, now = _read_values(old.text), _read_values(new.text)
     other = [key for key in was.keys() & now.keys() if not was[key] & now[key]]
@@ -197,7 +197,7 @@ def _shape(text: str) -> tuple[float, ...]:
     )  # fmt: skip
 
 
-def _combine(cue: Mapping[str, int], old: AnalysedMessage, new: AnalysedMessage) -> tuple[float, ...]:
+def _combine(cue: Mapping[str, int], old: MessageFeatures, new: MessageFeatures) -> tuple[float, ...]:
     change = sum(cue[name] for name in ("end", "begin", "switch", "no_more", "now", "correction"))
     doubt = sum(cue[name] for name in ("if", "plan", "report", "fiction", "joke", "temporary", "past", "still", "almost"))
     asks = bool(_QUESTION.search(new.text[-3:]))

@@ -105,7 +105,7 @@ def _add_chat_routes(routes: APIRouter) -> None:
         return bodies.AgentReply(reply=reply, trace=trace, skipped=_list_skipped(turns, receipts))
 
     @routes.post("/explain/{agent}", responses=error_responses(404))
-    def explain(agent: str, body: bodies.AgentQuestion, caller: ScopedCaller) -> bodies.AgentTrace:
+    def explain(agent: str, body: bodies.AgentQuestion, caller: ScopedCaller) -> bodies.RetrievalTrace:
         """Trace the choice of memories for a question, every candidate of it.
 
         No model is called and nothing changes."""
@@ -237,7 +237,7 @@ def _to_entry(record: Record, nodes: list[str]) -> bodies.LongTermMemoryItem:
     )
 
 
-def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> bodies.AgentTrace:
+def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> bodies.RetrievalTrace:
     """Build the trace with each candidate's tier, age and importance."""
     records = {record.id: record for record in engine.inspect.records(owner, [row.id for row in trace.rows])}
     now, section = engine.now(), engine.settings.read
@@ -247,7 +247,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
         record = records.get(row.id)
         if record is not None:
             rows.append(
-                bodies.AgentTraceRow(
+                bodies.RetrievalTraceRow(
                     id=row.id,
                     text=row.text,
                     tier="hot" if "hot" in row.parts else record.tier.value,
@@ -260,7 +260,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
                     parts=_complete_parts(row),
                 )
             )
-    return bodies.AgentTrace(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
+    return bodies.RetrievalTrace(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
 
 
 def _complete_parts(row: TraceRow) -> dict[str, float]:

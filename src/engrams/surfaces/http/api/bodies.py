@@ -33,7 +33,7 @@ class AgentServiceInfo(BaseModel):
     agents: list[str]
 
 
-class AgentTraceRow(BaseModel):
+class RetrievalTraceRow(BaseModel):
     """Candidate of a read; ``dropped`` says why it was not selected.
 
     ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``."""
@@ -50,9 +50,9 @@ class AgentTraceRow(BaseModel):
     parts: dict[str, float]
 
 
-class AgentTrace(BaseModel):
+class RetrievalTrace(BaseModel):
     query: str
-    rows: list[AgentTraceRow]
+    rows: list[RetrievalTraceRow]
     abstain: bool
     notes: list[str]
 
@@ -66,7 +66,7 @@ class AgentReply(BaseModel):
     """Reply of the agent; ``skipped``: texts not stored as memory, with reasons."""
 
     reply: str
-    trace: AgentTrace
+    trace: RetrievalTrace
     skipped: list[SkippedText]
 
 

@@ -36,7 +36,7 @@ class SessionLogRequest(RequestBody):
         return {"owner": caller.scope.key, "id": key, "at": self.at, "incognito": incognito}
 
 
-class SessionLogFilter(BaseModel):
+class LogQuery(BaseModel):
     """Selection of log entries, newest first."""
 
     session: str = Field("", description="Only of the session with this name.")
@@ -47,7 +47,7 @@ class SessionLogFilter(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """Build the keyword arguments that both logs take."""
-        return {name: getattr(self, name) for name in SessionLogFilter.model_fields}
+        return {name: getattr(self, name) for name in LogQuery.model_fields}
 
 
 class SessionLogEntry(BaseModel):
@@ -90,7 +90,7 @@ class FeedbackOutcome(BaseModel):
     outcome: LogWriteOutcome | Literal["dismissed"]
 
 
-class FeedbackFilter(SessionLogFilter):
+class FeedbackFilter(LogQuery):
     """Selection of feedback, newest first."""
 
     everyone: bool = Field(False, description="Everybody's, for those who may see it.")
@@ -148,7 +148,7 @@ class CrisisOutcome(BaseModel):
     outcome: LogWriteOutcome
 
 
-class CrisisFilter(SessionLogFilter):
+class CrisisFilter(LogQuery):
     """Selection of crises, newest first."""
 
     owner: str = Field("", description="Only of this owner, as `user/ann`, and what is below.")

@@ -27,7 +27,7 @@ _PAGE = 500
 _LABEL = 200
 
 
-class MemoryLinks:
+class LinkService:
     """Links and tags, reached as ``engine.links``.
 
     Every call is bound to its scope: another owner's ids do not exist."""

@@ -12,7 +12,7 @@ from engrams import MemoryEngine
 from engrams.errors import ConflictError, ModelError
 from engrams.ports import REVIEW, NewRecord, WriteBatch
 from engrams.settings import ReviewSettings
-from engrams.tend.factreview import ReviewPlan
+from engrams.tend.factcleanup import ReviewPlan
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Status, Turn
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import engrams.models.embed.builtin as module
-from engrams.models.embed.builtin import BuiltinEmbedder
+import engrams.models.embed.staticembedder as module
+from engrams.models.embed.staticembedder import BuiltinEmbedder
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_threads_share_it() -> None:
 
 def test_same_everywhere() -> None:
     """Another process, with another hash seed, gets the same vectors."""
-    script = "from engrams.models.embed.builtin import BuiltinEmbedder as B; print(B().embed(['a cat 猫 кот']).tobytes().hex())"
+    script = "from engrams.models.embed.staticembedder import BuiltinEmbedder as B; print(B().embed(['a cat 猫 кот']).tobytes().hex())"
     found = {
         subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True).stdout
         for seed in ("1", "2")

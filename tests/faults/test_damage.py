@@ -54,9 +54,10 @@ NAMED: dict[str, Callable[[bytes], bytes]] = {
     "pages 2 to 5 zeroed": lambda data: data[:PAGE] + bytes(4 * PAGE) + data[5 * PAGE :],
     "cut in half": lambda data: data[: len(data) // 2 + 100],
 }
+FAST = ("a byte of the schema", "cut in half")
 
 
-@pytest.mark.parametrize("damage", NAMED)
+@pytest.mark.parametrize("damage", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in NAMED])
 @pytest.mark.covers("S1.54")
 def test_a_damaged_file_is_rescued_with_a_count(home: Path, damage: str) -> None:
     """The command lists what the bytes still hold, says how much came back, and keeps the damaged file."""
@@ -76,7 +77,7 @@ def test_a_damaged_file_is_rescued_with_a_count(home: Path, damage: str) -> None
     assert run(home, "doctor", "--offline", "--accept").returncode == 0
 
 
-@pytest.mark.parametrize("content", [b"Dear diary, today it rained.\n" * 900, os.urandom(40_000)])
+@pytest.mark.parametrize("content", [b"Dear diary, today it rained.\n" * 900, pytest.param(os.urandom(40_000), marks=pytest.mark.slow)])
 def test_a_file_that_is_not_ours_is_refused_and_left(home: Path, content: bytes) -> None:
     """A text in the database's place: code 5, a hint that names commands that exist, and the file stays."""
     (home / "memory.db").write_bytes(content)
@@ -89,6 +90,7 @@ def test_a_file_that_is_not_ours_is_refused_and_left(home: Path, content: bytes)
     assert (home / "memory.db").read_bytes() == content
 
 
+@pytest.mark.slow
 def test_repair_takes_the_newest_backup_where_no_byte_is_left(home: Path) -> None:
     """With nothing left of the database, `doctor --repair` puts the home's backup back and says so."""
     assert run(home, "backup", str(home / "monday.backup")).returncode == 0
@@ -134,6 +136,7 @@ def test_repair_mends_the_index_of_words_whose_terms_were_overwritten(home: Path
     assert len(texts(home)) == TURNS
 
 
+@pytest.mark.slow
 def test_single_bytes(whole: Path, tmp_path: Path) -> None:
     """Sixty random bytes, each overwritten by itself: every text that is still in the file is listed, or the open is refused."""
     data = (whole / "memory.db").read_bytes()

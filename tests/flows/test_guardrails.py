@@ -31,8 +31,8 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MEMORIES = 1_900
 """Records of the home that is measured."""
 
-OBSERVE_STATEMENTS = 14
-"""SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 14 today."""
+OBSERVE_STATEMENTS = 18
+"""SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 18 today, three for its session's state."""
 OBSERVE_COMMITS = 1
 """Transactions, each synced to disk, of one observed turn."""
 SEARCH_STATEMENTS = 26
@@ -40,8 +40,8 @@ SEARCH_STATEMENTS = 26
 question, else 22."""
 CONTEXT_STATEMENTS = 36
 """SQL statements of one context; 33 today, with one turn that brings its neighbour."""
-SEARCH_ROWS, CONTEXT_ROWS = 110, 180
-"""Rows that SQLite hands over for one search of ten hits and one context of forty; 93 and 159 today."""
+SEARCH_ROWS, CONTEXT_ROWS = 110, 190
+"""Rows that SQLite hands over for one search of ten hits and one context of forty; 93 and 181 today."""
 MODEL_CALLS = 0
 """Calls of a chat model that a turn waits for."""
 

@@ -87,6 +87,7 @@ class NodeEdges:
     def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
         """Edges from later statements that end the targets, or may, by target."""
         found: dict[str, list[Edge]] = {}
+        self.fetch(targets)
         for target in dict.fromkeys(targets):
             ends = [
                 edge for edge in self.fetch([target]) if edge.target == target and edge.type in (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)

@@ -218,7 +218,7 @@ def test_a_slash_takes_no_right_away(tmp_path: Path) -> None:
                     answer = client.request(way, f"{url}{path}{end}", json=said, params={"user_id": "bob"})
                     assert answer.status_code in (403, 404, 405), (way, path, end)
             assert client.get(f"{url}/v1/memories/{one}/").status_code == 200
-        assert [record.text for record in engine.list(scope=("user", "bob")).records] == ["The gate is green."]
+        assert [record.text for record in engine.list(scope=("user", "bob"), kinds=("note",)).records] == ["The gate is green."]
 
 
 def test_what_is_not_there_is_said(api: httpx2.Client) -> None:

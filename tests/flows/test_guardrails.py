@@ -173,6 +173,7 @@ def test_a_turn_waits_for_no_model(home: Path) -> None:
             assert len(model.requests) == MODEL_CALLS
 
 
+@pytest.mark.slow
 @pytest.mark.covers("S3.70")
 def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
     """Of a home that is opened anew: by the index's own account, and by what Python has really taken for it."""

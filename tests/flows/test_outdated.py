@@ -230,3 +230,13 @@ def test_command_waits_for_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert main(["add", line]) == 0
     with engrams.open(home=tmp_path, jobs__workers=0) as memory:
         assert memory.status()["jobs"]["changes"] == {"done": 1}
+
+
+def test_news_of_another_slot_casts_no_doubt(home: Path) -> None:
+    """At the defaults, a new job leaves the town alone: both statements are understood, and speak of different things."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        for line in ("I moved to Berlin.", "I work at Siemens.", "I quit my job at Siemens, I'm a teacher now"):
+            memory.add(line, scope=ME)
+        assert memory.drain(30)
+        shown = memory.context("Where do I live?", scope=ME).text
+    assert "The user moved to Berlin" in shown and "outdated" not in shown

@@ -16,6 +16,7 @@ from engrams.types import BESIDE, EdgeType, Kind, Record, Status
 from engrams.write.changes.boostedtrees import load_model, nearest_clause
 from engrams.write.changes.features import read_message
 from engrams.write.changeset import ChangeSet
+from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
 
 if TYPE_CHECKING:
@@ -56,7 +57,11 @@ class ChangeDetector:
         """Close or mark what a new statement ends.
 
         A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
-        for found in self._detect(record):
+        detected = self._detect(record)
+        told = self._find_facts(record) if detected else ()
+        for found in detected:
+            if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old), told):
+                continue
             reason = f"a later statement ends it, probability {found.probability:.2f}"
             certain = found.probability >= self._settings.close_at
             ended, others = self._split_facts(found, changes)
@@ -109,12 +114,22 @@ class ChangeDetector:
     def _split_facts(self, found: DetectedChange, changes: ChangeSet) -> tuple[Sequence[Record], Sequence[Record]]:
         """Split the open facts into those that end and those that stay.
         All stay where it is not clear which one is meant."""
-        reach = scopes_in_reach(found.old.scope.owner)
-        facts = self._store.find(RecordQuery(reach, STATEMENTS, sources=(found.old.id,), limit=_MOST_FACTS)).records
-        open_ = [fact for fact in changes.add_stored(facts) if fact.status is Status.ACTIVE]
+        open_ = [fact for fact in changes.add_stored(self._find_facts(found.old)) if fact.status is Status.ACTIVE]
         own = set(terms(found.clause))
         meant = [fact for fact in open_ if any(set(terms(quote.quote)) <= own for quote in fact.evidence if quote.source == found.old.id)]
         return (meant, [fact for fact in open_ if fact not in meant]) if len(meant) == 1 else ((), open_)
+
+    def _find_facts(self, source: Record) -> Sequence[Record]:
+        return self._store.find(
+            RecordQuery(scopes_in_reach(source.scope.owner), STATEMENTS, sources=(source.id,), limit=_MOST_FACTS)
+        ).records
+
+
+def _is_other_slot(old: Sequence[Record], new: Sequence[Record]) -> bool:
+    """True where both are understood, and the old slots hold one value, none of it new."""
+    slots = {(fact.subject, fact.predicate) for fact in old}
+    told = {(fact.subject, fact.predicate) for fact in new}
+    return bool(slots and told) and not slots & told and all(predicate in SINGLE for _, predicate in slots)
 
 
 def _is_earlier(old: Record, new: Record) -> bool:

@@ -125,8 +125,8 @@ class ChangeDetector:
         ).records
 
 
+def _is_other_slot(old: Sequence[Record], new: Sequence[Record]) -> bool:
     """True where both are understood, and share no single-valued slot."""
-    """True where both are understood, and the old slots hold one value, none of it new."""
     slots = {(fact.subject, fact.predicate) for fact in old}
     told = {(fact.subject, fact.predicate) for fact in new}
     return bool(slots and told) and not slots & told and all(predicate in SINGLE for _, predicate in slots)

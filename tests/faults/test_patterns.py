@@ -221,11 +221,9 @@ def find_slow(pattern: Pattern, depth: int) -> str:
             large = min(LARGE, pattern.most)
             if pattern.seconds(fill(large // 4)) < FLOOR / 10:
                 continue
-            last, first = pattern.seconds(fill(large)), CUT
-            if FLOOR < last < CUT:
-                last = min(last, *(pattern.seconds(fill(large)) for _ in range(2)))
-                first = min(pattern.seconds(fill(large // 4)) for _ in range(3))
-            if last >= CUT or (last > FLOOR and last > GROWTH * first):
+            last = pattern.seconds(fill(large))
+            pairs = [(pattern.seconds(fill(large)), pattern.seconds(fill(large // 4))) for _ in range(5 if FLOOR < last < CUT else 0)]
+            if last >= CUT or (pairs and all(much > FLOOR and much > GROWTH * little for much, little in pairs)):
                 return f"{pattern.place}: {head!r} + {body!r} * n takes {last * 1000:.0f} ms for {large} characters"
     return ""
 

@@ -8,6 +8,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import finalize
 
 OWNERS = ("ada", "bob")
 KEY = re.compile(r"\b(?:ada|bob)q\d+x\d+\b")
@@ -31,6 +32,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        finalize(self, os.close, self._file)
 
     def tell(self, does: str, *keys: str) -> None:
         """Note ``try-WHAT`` before an act and ``WHAT`` once it was acknowledged."""
@@ -44,9 +46,6 @@ class Ledger:
             does, key = json.loads(line)
             found.note(does, key)
         return found
-
-    def close(self) -> None:
-        os.close(self._file)
 
 
 @dataclass

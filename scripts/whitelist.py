@@ -30,7 +30,7 @@ _.itersize
 _.total_tokens
 
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
-ActionTools
+PlainVerbTools
 _.remember
 EraseTools
 _.preview_purge
@@ -40,7 +40,7 @@ _.plan_upkeep
 _.run_upkeep
 _.settle_conflict
 _.undo_upkeep
-GraphTools
+KnowledgeGraphTools
 _.add_observations
 _.create_entities
 _.create_relations
@@ -57,7 +57,7 @@ _.get_memories
 _.get_memory
 _.search_memories
 _.update_memory
-SearchTools
+SearchFetchTools
 MemoryTools
 _.memory_add
 _.memory_context

@@ -1,4 +1,4 @@
-import type { AddRequest, ContextRequest, ContextResponse, MessageBody, ReceiptResponse, SearchRequest, SearchResponse } from "./api.js"
+import type { MemoryAddRequest, ContextRequest, ContextResponse, AddedMessage, WriteReceiptResponse, SearchRequest, SearchResponse } from "./api.js"
 
 export type * from "./api.js"
 
@@ -27,8 +27,8 @@ export declare class EngramsError extends Error {
 export declare class EngramsClient {
   constructor(options?: ClientOptions)
   within(place: Pick<ClientOptions, "project" | "conversation" | "user">): EngramsClient
-  add(text: string, options?: Omit<AddRequest, "text" | "messages">): Promise<ReceiptResponse[]>
-  add(messages: MessageBody[], options?: Pick<AddRequest, "session">): Promise<ReceiptResponse[]>
+  add(text: string, options?: Omit<MemoryAddRequest, "text" | "messages">): Promise<WriteReceiptResponse[]>
+  add(messages: AddedMessage[], options?: Pick<MemoryAddRequest, "session">): Promise<WriteReceiptResponse[]>
   search(query: string, options?: Omit<SearchRequest, "query">): Promise<SearchResponse>
   context(query: string, options?: Omit<ContextRequest, "query">): Promise<ContextResponse>
 }

@@ -32,11 +32,11 @@ Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
 
 
 @dataclass(frozen=True)
-class MemoryList:
+class MemoryListOutput:
     memories: list[outputs.MemoryOutput]
 
 
-class ActionTools:
+class PlainVerbTools:
     """Serve the tools within the server's scope."""
 
     def __init__(self, bound: ScopedEngine) -> None:
@@ -55,7 +55,7 @@ class ActionTools:
         content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
         category: Annotated[Literal["note", "fact", "preference", "procedure", "rule"], Field(description="What it is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
-    ) -> outputs.AddedTextOutput:
+    ) -> outputs.WriteReceiptOutput:
         """Remember something. Saying it twice stores it once."""
         receipt = self._engine.add(Turn(content), scope=self._bound.root, kind=Kind(category))
         if tags and receipt.id:
@@ -80,11 +80,11 @@ class ActionTools:
         found = self._engine.search(query, scope=self._bound.root, limit=limit)
         return outputs.SearchOutput([outputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes))
 
-    def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryList:
+    def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryListOutput:
         """List memories, newest first."""
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
-        return MemoryList([outputs.to_memory(record) for record in page.records])
+        return MemoryListOutput([outputs.to_memory(record) for record in page.records])
 
     def forget(self, id: Id) -> outputs.ChangedMemoryOutput:
         """Forget a memory and the messages that said only it."""

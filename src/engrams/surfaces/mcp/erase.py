@@ -39,17 +39,17 @@ class PurgeCandidatesOutput:
 
 
 @dataclass(frozen=True)
-class PurgePreview:
+class PurgePreviewOutput:
     """Memories that go; the token is for one purge, within five minutes."""
 
     token: str
     memories: list[PurgeCandidateOutput]
-    sources: list[outputs.SourceOutput]
+    sources: list[outputs.SourceEffectOutput]
     also_said_in: list[str]
 
 
 @dataclass(frozen=True)
-class PurgePlaceCheckOutput:
+class PurgePlaceOutput:
     name: str
     looked: int
     left: int
@@ -62,7 +62,7 @@ class PurgeOutput:
 
     proven: bool
     removed: dict[str, int]
-    places: list[PurgePlaceCheckOutput]
+    places: list[PurgePlaceOutput]
 
 
 class EraseTools:
@@ -84,7 +84,7 @@ class EraseTools:
         found = self._engine.find_about(about, scope=self._bound.root)
         return PurgeCandidatesOutput([_to_candidate(one.record, one.certain) for one in found if self._bound.is_visible(one.record)])
 
-    def preview_purge(self, ids: Ids) -> PurgePreview:
+    def preview_purge(self, ids: Ids) -> PurgePreviewOutput:
         """Tell what a purge erases. Changes nothing.
 
         Show it to the person, and call purge with the token only if they say yes."""
@@ -95,8 +95,8 @@ class EraseTools:
             self._tokens[token] = self._engine.now() + _LIFE, {one.id: one.version for one in records}
             for old in list(self._tokens)[:-_MOST_TOKENS]:
                 del self._tokens[old]
-        sources = [outputs.SourceOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
-        return PurgePreview(token, [_to_candidate(one, True) for one in records], sources, list(report.also_said_in))
+        sources = [outputs.SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
+        return PurgePreviewOutput(token, [_to_candidate(one, True) for one in records], sources, list(report.also_said_in))
 
     def purge(
         self,
@@ -111,7 +111,7 @@ class EraseTools:
         if any(self._bound.get(id).version != version for id, version in versions.items()):
             raise ConflictError("A memory changed since the preview.", hint="Call preview_purge again.")
         done = self._engine.purge(list(versions), scope=self._bound.root, git=git)
-        places = [PurgePlaceCheckOutput(one.name, one.looked, one.left, one.advice) for one in done.places]
+        places = [PurgePlaceOutput(one.name, one.looked, one.left, one.advice) for one in done.places]
         return PurgeOutput(done.proven, dict(done.removed), places)
 
 

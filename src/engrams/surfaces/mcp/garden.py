@@ -20,25 +20,25 @@ Id = Annotated[str, Field(description="A statement's id, as list_conflicts gives
 
 
 @dataclass(frozen=True)
-class ConflictStatement:
+class ConflictingStatementOutput:
     id: str
     text: str
     at: str
 
 
 @dataclass(frozen=True)
-class ConflictOutput:
+class StatementConflictOutput:
     """Contradiction; ``newer``: the id that would be kept by default."""
 
-    one: ConflictStatement
-    other: ConflictStatement
+    one: ConflictingStatementOutput
+    other: ConflictingStatementOutput
     reason: str
     newer: str
 
 
 @dataclass(frozen=True)
-class ConflictsOutput:
-    conflicts: list[ConflictOutput]
+class StatementConflictListOutput:
+    conflicts: list[StatementConflictOutput]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ConflictDecisionOutput:
 
 
 @dataclass(frozen=True)
-class UpkeepStep:
+class UpkeepStepOutput:
     verb: str
     ids: list[str]
     texts: list[str]
@@ -57,14 +57,14 @@ class UpkeepStep:
 
 
 @dataclass(frozen=True)
-class UpkeepPlan:
-    steps: list[UpkeepStep]
+class UpkeepPlanOutput:
+    steps: list[UpkeepStepOutput]
     conflicts: int
     notes: list[str]
 
 
 @dataclass(frozen=True)
-class UpkeepReport:
+class UpkeepRunOutput:
     cycle: str
     state: str
     changed: int
@@ -75,7 +75,7 @@ class UpkeepReport:
 
 
 @dataclass(frozen=True)
-class UpkeepUndo:
+class UpkeepUndoOutput:
     cycle: str
     restored: list[str]
     left: list[str]
@@ -93,11 +93,11 @@ class GardenTools:
         for name, hints in _TOOLS.items():
             server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
-    def list_conflicts(self) -> ConflictsOutput:
+    def list_conflicts(self) -> StatementConflictListOutput:
         """List contradictions about the person.
 
         Ask them which statement is true; never guess."""
-        return ConflictsOutput([_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)])
+        return StatementConflictListOutput([_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)])
 
     def settle_conflict(
         self, one: Id, other: Id, keep: Annotated[str, Field(description="The id of the one that holds; empty: both stay.")] = ""
@@ -108,25 +108,25 @@ class GardenTools:
         dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
         return ConflictDecisionOutput(dropped.id if dropped else None)
 
-    def plan_upkeep(self) -> UpkeepPlan:
+    def plan_upkeep(self) -> UpkeepPlanOutput:
         """Plan upkeep: merge duplicates, archive doubtful facts. Changes nothing."""
         plan = self._engine.garden.plan(self._bound.root)
-        steps = [UpkeepStep(step.verb, list(step.ids), list(step.texts), step.reason) for step in plan.steps]
-        return UpkeepPlan(steps, len(plan.conflicts), list(plan.notes))
+        steps = [UpkeepStepOutput(step.verb, list(step.ids), list(step.texts), step.reason) for step in plan.steps]
+        return UpkeepPlanOutput(steps, len(plan.conflicts), list(plan.notes))
 
-    def run_upkeep(self) -> UpkeepReport:
+    def run_upkeep(self) -> UpkeepRunOutput:
         """Run what plan_upkeep shows. Nothing is erased; undo_upkeep reverts it."""
         made = self._engine.garden.run(self._bound.root)
-        return UpkeepReport(made.id, made.state, made.modified, made.compactions, made.conflicts, made.summary, list(made.notes))
+        return UpkeepRunOutput(made.id, made.state, made.modified, made.compactions, made.conflicts, made.summary, list(made.notes))
 
     def undo_upkeep(
         self, cycle: Annotated[str, Field(description="A report's cycle; empty: the last that changed something.")] = ""
-    ) -> UpkeepUndo:
+    ) -> UpkeepUndoOutput:
         """Undo an upkeep run, except for memories changed since."""
         done = self._engine.garden.undo(self._bound.root, cycle)
-        return UpkeepUndo(done.cycle, list(done.restored), list(done.left))
+        return UpkeepUndoOutput(done.cycle, list(done.restored), list(done.left))
 
 
-def _to_conflict(conflict: StatementConflict) -> ConflictOutput:
-    sides = [ConflictStatement(each.id, each.text, each.recorded_at.isoformat()) for each in (conflict.one, conflict.other)]
-    return ConflictOutput(sides[0], sides[1], conflict.reason, conflict.keep)
+def _to_conflict(conflict: StatementConflict) -> StatementConflictOutput:
+    sides = [ConflictingStatementOutput(each.id, each.text, each.recorded_at.isoformat()) for each in (conflict.one, conflict.other)]
+    return StatementConflictOutput(sides[0], sides[1], conflict.reason, conflict.keep)

@@ -32,13 +32,13 @@ _TOOLS = {
 }
 
 
-class GraphEntity(TypedDict):
+class GraphEntityData(TypedDict):
     name: str
     entityType: str
     observations: list[str]
 
 
-GraphRelation = TypedDict("GraphRelation", {"from": str, "to": str, "relationType": str})
+GraphRelationData = TypedDict("GraphRelationData", {"from": str, "to": str, "relationType": str})
 
 
 class ObservationInput(TypedDict):
@@ -46,40 +46,40 @@ class ObservationInput(TypedDict):
     contents: list[str]
 
 
-class ObservationDeletion(TypedDict):
+class ObservationDeletionInput(TypedDict):
     entityName: str
     observations: list[str]
 
 
-class AddedObservations(TypedDict):
+class AddedObservationsOutput(TypedDict):
     entityName: str
     addedObservations: list[str]
 
 
-class GraphResult(TypedDict):
-    entities: list[GraphEntity]
-    relations: list[GraphRelation]
+class KnowledgeGraphOutput(TypedDict):
+    entities: list[GraphEntityData]
+    relations: list[GraphRelationData]
 
 
-class EntityList(TypedDict):
-    entities: list[GraphEntity]
+class GraphEntityListOutput(TypedDict):
+    entities: list[GraphEntityData]
 
 
-class RelationList(TypedDict):
-    relations: list[GraphRelation]
+class GraphRelationListOutput(TypedDict):
+    relations: list[GraphRelationData]
 
 
-class AddedObservationsList(TypedDict):
-    results: list[AddedObservations]
+class AddedObservationsListOutput(TypedDict):
+    results: list[AddedObservationsOutput]
 
 
-class DeletionResult(TypedDict):
+class GraphDeletionOutput(TypedDict):
     success: bool
     message: str
 
 
 @dataclass(slots=True)
-class EntityRecords:
+class GraphEntityRecords:
     """Hold an entity's record ids; ``observations``: text to record id."""
 
     type: str = ""
@@ -87,7 +87,7 @@ class EntityRecords:
     records: list[str] = field(default_factory=list)
 
 
-class GraphTools:
+class KnowledgeGraphTools:
     """Map observations and relations to facts; deletion forgets them."""
 
     def __init__(self, bound: ScopedEngine) -> None:
@@ -97,64 +97,64 @@ class GraphTools:
         for name, hints in _TOOLS.items():
             server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
 
-    def create_entities(self, entities: list[GraphEntity]) -> EntityList:
+    def create_entities(self, entities: list[GraphEntityData]) -> GraphEntityListOutput:
         """Add entities of new names and return them."""
         nodes, _ = self._read_records()
         new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
         self._import_graph({"entities": list(new.values())})
-        return EntityList(entities=list(new.values()))
+        return GraphEntityListOutput(entities=list(new.values()))
 
-    def create_relations(self, relations: list[GraphRelation]) -> RelationList:
+    def create_relations(self, relations: list[GraphRelationData]) -> GraphRelationListOutput:
         """Add relations between entities, in active voice; return new ones."""
         nodes, known = self._read_records()
         for name in (each[end] for each in relations for end in ("from", "to")):
             _require_node(nodes, name)
         new = [each for each in relations if _relation_key(each) not in known]
         self._import_graph({"relations": new})
-        return RelationList(relations=new)
+        return GraphRelationListOutput(relations=new)
 
-    def add_observations(self, observations: list[ObservationInput]) -> AddedObservationsList:
+    def add_observations(self, observations: list[ObservationInput]) -> AddedObservationsListOutput:
         """Add observations to existing entities; return the new ones."""
         nodes, _ = self._read_records()
         added = []
         for each in observations:
             node = _require_node(nodes, each["entityName"])
             new = [text for text in dict.fromkeys(each["contents"]) if text not in node.observations]
-            added.append(AddedObservations(entityName=each["entityName"], addedObservations=new))
+            added.append(AddedObservationsOutput(entityName=each["entityName"], addedObservations=new))
         given = [
-            GraphEntity(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
+            GraphEntityData(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
             for each in added
         ]
         self._import_graph({"entities": [entity for entity in given if entity["observations"]]})
-        return AddedObservationsList(results=added)
+        return AddedObservationsListOutput(results=added)
 
-    def delete_entities(self, entityNames: list[str]) -> DeletionResult:  # noqa: N803 - the name clients send
+    def delete_entities(self, entityNames: list[str]) -> GraphDeletionOutput:  # noqa: N803 - the name clients send
         """Forget entities with their observations and relations."""
         nodes, known = self._read_records()
         gone = set(entityNames)
         ids = [one for name in gone & set(nodes) for one in nodes[name].records]
         self._forget_ids((*ids, *(one for ends, one in known.items() if {ends[0], ends[2]} & gone)))
-        return DeletionResult(success=True, message="Entities deleted.")
+        return GraphDeletionOutput(success=True, message="Entities deleted.")
 
-    def delete_observations(self, deletions: list[ObservationDeletion]) -> DeletionResult:
+    def delete_observations(self, deletions: list[ObservationDeletionInput]) -> GraphDeletionOutput:
         """Forget single observations."""
         nodes, _ = self._read_records()
         held = ((nodes[each["entityName"]].observations, each["observations"]) for each in deletions if each["entityName"] in nodes)
         self._forget_ids(known[text] for known, texts in held for text in texts if text in known)
-        return DeletionResult(success=True, message="Observations deleted.")
+        return GraphDeletionOutput(success=True, message="Observations deleted.")
 
-    def delete_relations(self, relations: list[GraphRelation]) -> DeletionResult:
+    def delete_relations(self, relations: list[GraphRelationData]) -> GraphDeletionOutput:
         """Forget relations."""
         _, known = self._read_records()
         self._forget_ids(known[_relation_key(each)] for each in relations if _relation_key(each) in known)
-        return DeletionResult(success=True, message="Relations deleted.")
+        return GraphDeletionOutput(success=True, message="Relations deleted.")
 
-    def read_graph(self) -> GraphResult:
+    def read_graph(self) -> KnowledgeGraphOutput:
         """Return all entities and relations."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(nodes))
 
-    def search_nodes(self, query: str) -> GraphResult:
+    def search_nodes(self, query: str) -> KnowledgeGraphOutput:
         """Find entities for a query, and the relations between them."""
         found = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
         nodes, known = self._read_records()
@@ -162,14 +162,14 @@ class GraphTools:
         ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
         return _select_graph(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
 
-    def open_nodes(self, names: list[str]) -> GraphResult:
+    def open_nodes(self, names: list[str]) -> KnowledgeGraphOutput:
         """Return entities by name, and the relations between them."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(names) & set(nodes))
 
-    def _read_records(self) -> tuple[dict[str, EntityRecords], dict[tuple[str, str, str], str]]:
+    def _read_records(self) -> tuple[dict[str, GraphEntityRecords], dict[tuple[str, str, str], str]]:
         """Return entities by name, and relations with their record ids."""
-        nodes: dict[str, EntityRecords] = {}
+        nodes: dict[str, GraphEntityRecords] = {}
         known: dict[tuple[str, str, str], str] = {}
         for record in self._list_records():
             name, triple = record.meta.get("entity"), record.meta.get("triple")
@@ -177,7 +177,7 @@ class GraphTools:
                 if isinstance(triple, list) and len(triple) == 3:
                     known[(str(triple[0]), str(triple[1]), str(triple[2]))] = record.id
                 continue
-            node = nodes.setdefault(name, EntityRecords())
+            node = nodes.setdefault(name, GraphEntityRecords())
             node.records.append(record.id)
             labels = record.meta.get("tags") or []
             node.type = node.type or (str(labels[0]) if labels else "")
@@ -214,24 +214,26 @@ class GraphTools:
             self._engine.forget(one, scope=self._bound.root)
 
 
-def _require_node(nodes: dict[str, EntityRecords], name: str) -> EntityRecords:
+def _require_node(nodes: dict[str, GraphEntityRecords], name: str) -> GraphEntityRecords:
     if name not in nodes:
         raise NotFoundError(f"There is no entity {name!r}.", hint="Create it first with create_entities.")
     return nodes[name]
 
 
-def _relation_key(relation: GraphRelation) -> tuple[str, str, str]:
+def _relation_key(relation: GraphRelationData) -> tuple[str, str, str]:
     return (relation["from"], relation["relationType"], relation["to"])
 
 
-def _select_graph(nodes: dict[str, EntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> GraphResult:
+def _select_graph(nodes: dict[str, GraphEntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> KnowledgeGraphOutput:
     """Return the named entities and the relations among them."""
     chosen = [
-        GraphEntity(name=name, entityType=node.type, observations=list(node.observations)) for name, node in nodes.items() if name in names
+        GraphEntityData(name=name, entityType=node.type, observations=list(node.observations))
+        for name, node in nodes.items()
+        if name in names
     ]
     between = [
-        GraphRelation({"from": source, "relationType": kind, "to": target})
+        GraphRelationData({"from": source, "relationType": kind, "to": target})
         for source, kind, target in known
         if source in names and target in names
     ]
-    return GraphResult(entities=chosen, relations=between)
+    return KnowledgeGraphOutput(entities=chosen, relations=between)

@@ -12,7 +12,7 @@ from pydantic import Field
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
-from engrams.surfaces.mcp.tools import MessageInput
+from engrams.surfaces.mcp.tools import ChatMessageInput
 from engrams.types import Kind, Record, Scope, Turn
 
 _MOST = 500
@@ -35,19 +35,19 @@ Filters = Annotated[dict[str, Any] | None, Field(description='Only user_id, app_
 
 
 @dataclass(frozen=True)
-class Mem0ToolEvent:
+class Mem0AddEventOutput:
     id: str
     memory: str
     event: str
 
 
 @dataclass(frozen=True)
-class Mem0ToolEvents:
-    results: list[Mem0ToolEvent]
+class Mem0AddOutput:
+    results: list[Mem0AddEventOutput]
 
 
 @dataclass(frozen=True)
-class Mem0ToolItem:
+class Mem0MemoryOutput:
     id: str
     memory: str
     score: float | None
@@ -58,13 +58,13 @@ class Mem0ToolItem:
 
 
 @dataclass(frozen=True)
-class Mem0ToolPage:
-    results: list[Mem0ToolItem]
+class Mem0MemoryPageOutput:
+    results: list[Mem0MemoryOutput]
     next: str
 
 
 @dataclass(frozen=True)
-class Mem0ToolReply:
+class Mem0MessageOutput:
     id: str
     message: str
 
@@ -84,12 +84,12 @@ class Mem0Tools:
     def add_memory(
         self,
         text: Annotated[str, Field(description="What to remember.")] = "",
-        messages: Annotated[list[MessageInput] | None, Field(description="Instead of text: a conversation.")] = None,
+        messages: Annotated[list[ChatMessageInput] | None, Field(description="Instead of text: a conversation.")] = None,
         metadata: Annotated[dict[str, Any] | None, Field(description="JSON values kept with it.")] = None,
         user_id: User = "",
         app_id: App = "",
         run_id: Run = "",
-    ) -> Mem0ToolEvents:
+    ) -> Mem0AddOutput:
         """Remember a text or a conversation."""
         scope = self._call_scope({"user_id": user_id, "app_id": app_id, "run_id": run_id})
         if bool(text.strip()) == bool(messages):
@@ -102,45 +102,45 @@ class Mem0Tools:
         results = []
         for receipt in receipts:
             kept = outputs.display_text(self._engine.get(receipt.id, scope=scope)) if receipt.id and receipt.outcome != "refused" else ""
-            results.append(Mem0ToolEvent(receipt.id, kept, _EVENTS[receipt.outcome]))
-            results += [Mem0ToolEvent(made.id, made.text, "UPDATE" if made.replaces else "ADD") for made in receipt.derived if made.id]
-        return Mem0ToolEvents(results)
+            results.append(Mem0AddEventOutput(receipt.id, kept, _EVENTS[receipt.outcome]))
+            results += [Mem0AddEventOutput(made.id, made.text, "UPDATE" if made.replaces else "ADD") for made in receipt.derived if made.id]
+        return Mem0AddOutput(results)
 
     def search_memories(
         self,
         query: Annotated[str, Field(description="What to look for, in your own words.")],
         filters: Filters = None,
         limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
-    ) -> Mem0ToolPage:
+    ) -> Mem0MemoryPageOutput:
         """Find memories that answer a question, best first."""
         found = self._engine.search(query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit)
-        return Mem0ToolPage([_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
+        return Mem0MemoryPageOutput([_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
 
     def get_memories(
         self,
         filters: Filters = None,
         page_size: Annotated[int, Field(ge=1, le=_MOST)] = 50,
         cursor: Annotated[str, Field(description="The `next` of the page before.")] = "",
-    ) -> Mem0ToolPage:
+    ) -> Mem0MemoryPageOutput:
         """List memories, newest first, page by page."""
         most = min(page_size, self._engine.settings.limits.results)
         page = self._engine.list(scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most)
-        return Mem0ToolPage([_to_item(record, None) for record in page.records], page.next)
+        return Mem0MemoryPageOutput([_to_item(record, None) for record in page.records], page.next)
 
-    def get_memory(self, memory_id: Id) -> Mem0ToolItem:
+    def get_memory(self, memory_id: Id) -> Mem0MemoryOutput:
         """Get one memory by its id."""
         return _to_item(self._bound.get(memory_id), None)
 
-    def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Mem0ToolItem:
+    def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Mem0MemoryOutput:
         """Correct a memory; its history keeps the old text."""
         record = self._bound.get(memory_id)
         return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
 
-    def delete_memory(self, memory_id: Id) -> Mem0ToolReply:
+    def delete_memory(self, memory_id: Id) -> Mem0MessageOutput:
         """Forget a memory."""
         record = self._bound.get(memory_id)
         self._engine.forget(record.id, scope=self._bound.root)
-        return Mem0ToolReply(record.id, "Memory deleted.")
+        return Mem0MessageOutput(record.id, "Memory deleted.")
 
     def _call_scope(self, named: Mapping[str, Any]) -> Scope:
         """Return the scope of a call.
@@ -177,8 +177,8 @@ def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             raise InputError("AND is a list of objects.")
 
 
-def _to_item(record: Record, score: float | None) -> Mem0ToolItem:
+def _to_item(record: Record, score: float | None) -> Mem0MemoryOutput:
     owner = record.scope.owner.labels[-1]
-    return Mem0ToolItem(
+    return Mem0MemoryOutput(
         record.id, outputs.display_text(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta)
     )

@@ -38,7 +38,7 @@ class MemoryOutput:
 
 
 @dataclass(frozen=True)
-class SourceOutput:
+class SourceEffectOutput:
     """Message behind a memory: superseded, forgotten, shortened or kept."""
 
     id: str
@@ -50,7 +50,7 @@ class SourceOutput:
 class ChangedMemoryOutput(MemoryOutput):
     """Changed memory and reached messages; those in also_said_in stay."""
 
-    sources: list[SourceOutput]
+    sources: list[SourceEffectOutput]
     also_said_in: list[str]
 
 
@@ -64,7 +64,7 @@ class FactOutput:
 
 
 @dataclass(frozen=True)
-class MatchOutput:
+class SearchMatchOutput:
     """Found memory; the score is 0 to 1.
     outdated: the id of a later memory that ends it, or may."""
 
@@ -83,13 +83,13 @@ class MatchOutput:
 class SearchOutput:
     """Matches, best first; abstain: only weak ones; notes: what was cut."""
 
-    memories: list[MatchOutput]
+    memories: list[SearchMatchOutput]
     abstain: bool
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class LearnedOutput:
+class DerivedMemoryOutput:
     """Result of learning: add, keep, refine, replace, remove, conflict or hold."""
 
     id: str
@@ -100,12 +100,12 @@ class LearnedOutput:
 
 
 @dataclass(frozen=True)
-class AddedTextOutput:
+class WriteReceiptOutput:
     """Outcome of one text: stored, duplicate, redacted, refused, unsaved or incognito."""
 
     id: str
     outcome: str
-    learned: list[LearnedOutput]
+    learned: list[DerivedMemoryOutput]
     pending: list[str]
     reasons: list[str]
 
@@ -114,7 +114,7 @@ class AddedTextOutput:
 class AddOutput:
     """Results, one for each text, in order."""
 
-    results: list[AddedTextOutput]
+    results: list[WriteReceiptOutput]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class HistoryOutput:
 
 
 @dataclass(frozen=True)
-class PageOutput:
+class MemoryPageOutput:
     """Page of memories; cursor: of the next page, empty at the end."""
 
     memories: list[MemoryOutput]
@@ -167,7 +167,7 @@ class PageOutput:
 
 
 @dataclass(frozen=True)
-class StatusOutput:
+class MemoryStatusOutput:
     """Counts of memories and of background jobs."""
 
     enabled: bool
@@ -203,7 +203,7 @@ def to_memory(record: Record) -> MemoryOutput:
 
 
 def to_changed(record: Record, report: ChangeReport | None) -> ChangedMemoryOutput:
-    sources = [SourceOutput(one.id, one.effect, list(one.quotes)) for one in report.sources] if report else []
+    sources = [SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources] if report else []
     return ChangedMemoryOutput(**vars(to_memory(record)), sources=sources, also_said_in=list(report.also_said_in) if report else [])
 
 
@@ -212,9 +212,9 @@ def display_text(record: Record) -> str:
     return record.search_text
 
 
-def to_match(hit: Hit) -> MatchOutput:
+def to_match(hit: Hit) -> SearchMatchOutput:
     record = hit.record
-    return MatchOutput(
+    return SearchMatchOutput(
         id=record.id,
         text=display_text(record),
         score=round(float(hit.score), 4),
@@ -227,18 +227,18 @@ def to_match(hit: Hit) -> MatchOutput:
     )
 
 
-def related_to_match(found: RelatedMemory) -> MatchOutput:
+def related_to_match(found: RelatedMemory) -> SearchMatchOutput:
     record = found.record
     when = record.recorded_at.isoformat()
-    return MatchOutput(
+    return SearchMatchOutput(
         record.id, display_text(record), round(found.score, 4), str(record.kind), str(record.status), when, record.speaker, []
     )
 
 
-def to_write(receipt: Receipt) -> AddedTextOutput:
-    learned = [LearnedOutput(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
+def to_write(receipt: Receipt) -> WriteReceiptOutput:
+    learned = [DerivedMemoryOutput(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
     reasons = [f"{choice.stage}: {choice.reason}" for choice in receipt.decisions if choice.reason and receipt.outcome != "stored"]
-    return AddedTextOutput(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
+    return WriteReceiptOutput(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
 
 
 def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
@@ -246,11 +246,11 @@ def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
     return HistoryEntryOutput(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
 
 
-def to_status(bound: ScopedEngine) -> StatusOutput:
+def to_status(bound: ScopedEngine) -> MemoryStatusOutput:
     """Count memories of the scope, and jobs of all owners."""
     stats, work = bound.engine.stats(bound.root), bound.engine.status()
     states = list(work["jobs"].values())
-    return StatusOutput(
+    return MemoryStatusOutput(
         enabled=bound.engine.settings.enabled,
         statuses=dict(stats.get("status", {})),
         kinds=dict(stats.get("kind", {})),

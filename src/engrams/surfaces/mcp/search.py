@@ -15,19 +15,19 @@ _TITLE = 80
 
 
 @dataclass(frozen=True)
-class DeepResearchResult:
+class SearchHitOutput:
     id: str
     title: str
     url: str
 
 
 @dataclass(frozen=True)
-class DeepResearchResults:
-    results: list[DeepResearchResult]
+class SearchHitListOutput:
+    results: list[SearchHitOutput]
 
 
 @dataclass(frozen=True)
-class MemoryDocument:
+class FetchedMemoryOutput:
     id: str
     title: str
     text: str
@@ -35,7 +35,7 @@ class MemoryDocument:
     metadata: dict[str, str]
 
 
-class SearchTools:
+class SearchFetchTools:
     """Serve search, which returns ids, and fetch, which returns texts."""
 
     def __init__(self, bound: ScopedEngine) -> None:
@@ -45,22 +45,22 @@ class SearchTools:
         for call in (self.search, self.fetch):
             server.add_tool(with_tool_errors(call), annotations=READS, structured_output=True)
 
-    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> DeepResearchResults:
+    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> SearchHitListOutput:
         """Find memories that answer a question, best first."""
         found = self._bound.engine.search(query, scope=self._bound.root)
         hits = [hit.record for hit in found.hits]
-        return DeepResearchResults(
-            [DeepResearchResult(record.id, _short_title(outputs.display_text(record)), f"memory://{record.id}") for record in hits]
+        return SearchHitListOutput(
+            [SearchHitOutput(record.id, _short_title(outputs.display_text(record)), f"memory://{record.id}") for record in hits]
         )
 
-    def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> MemoryDocument:
+    def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> FetchedMemoryOutput:
         """Return the full text of one memory."""
         record = self._bound.get(id)
         text = outputs.display_text(record)
         told_by = {"kind": str(record.kind), "status": str(record.status), "recorded_at": record.recorded_at.isoformat()}
         if record.speaker or record.role:
             told_by["speaker"] = record.speaker or record.role
-        return MemoryDocument(record.id, _short_title(text), text, f"memory://{record.id}", told_by)
+        return FetchedMemoryOutput(record.id, _short_title(text), text, f"memory://{record.id}", told_by)
 
 
 def _short_title(text: str) -> str:

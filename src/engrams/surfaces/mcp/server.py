@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 PROFILES = {
     "engrams": ("tools", "MemoryTools"),
     "mem0": ("mem0", "Mem0Tools"),
-    "actions": ("actions", "ActionTools"),
-    "graph": ("graph", "GraphTools"),
-    "search": ("search", "SearchTools"),
+    "actions": ("actions", "PlainVerbTools"),
+    "graph": ("graph", "KnowledgeGraphTools"),
+    "search": ("search", "SearchFetchTools"),
     "garden": ("garden", "GardenTools"),
     "erase": ("erase", "EraseTools"),
 }

@@ -36,7 +36,7 @@ _TOOLS = {
 }
 
 
-class MessageInput(TypedDict):
+class ChatMessageInput(TypedDict):
     """Message of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
@@ -58,7 +58,9 @@ class MemoryTools:
     def memory_add(
         self,
         text: Annotated[str, Field(description="What to remember, in one or a few sentences that stand on their own.")] = "",
-        messages: Annotated[list[MessageInput] | None, Field(description="Instead of text: a conversation, to be learned from.")] = None,
+        messages: Annotated[
+            list[ChatMessageInput] | None, Field(description="Instead of text: a conversation, to be learned from.")
+        ] = None,
         kind: Annotated[Own, Field(description="What the text is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
         session: Annotated[str, Field(description="The conversation it was said in.")] = "",
@@ -179,13 +181,13 @@ class MemoryTools:
         cursor: Annotated[str, Field(description="From the page before.")] = "",
         project: Project = "",
         conversation: Conversation = "",
-    ) -> outputs.PageOutput:
+    ) -> outputs.MemoryPageOutput:
         """List memories by their fields, newest first, page by page."""
         scope = self._bound.call_scope(project, conversation)
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         kinds, most = (kind,) if kind else (), min(limit, self._engine.settings.limits.results)
         page = self._engine.list(scope=scope, kinds=kinds, statuses=(status,), text=text, where=where, after=cursor, limit=most)
-        return outputs.PageOutput([outputs.to_memory(record) for record in page.records], page.next)
+        return outputs.MemoryPageOutput([outputs.to_memory(record) for record in page.records], page.next)
 
     def memory_link(
         self,
@@ -213,6 +215,6 @@ class MemoryTools:
             self._engine.edit(record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled")
 
 
-def _to_turn(message: MessageInput, place: int, session: str, key: str) -> Turn:
+def _to_turn(message: ChatMessageInput, place: int, session: str, key: str) -> Turn:
     at = parse_moment(message.get("at", ""), "at")
     return Turn(message["content"], message["role"], message.get("name", ""), at, session, f"{key}:{place}" if key else "")

@@ -43,10 +43,12 @@ def router(settings: Settings) -> APIRouter:
 
 def _add_info_routes(routes: APIRouter) -> None:
     @routes.get("/meta", responses=error_responses())
-    def meta(caller: ScopedCaller) -> bodies.AgentServiceInfo:
+    def meta(caller: ScopedCaller) -> bodies.AgentServiceInfoResponse:
         """Name the models and the agents."""
         chat = caller.engine.chat_model
-        return bodies.AgentServiceInfo(embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT])
+        return bodies.AgentServiceInfoResponse(
+            embed_model=caller.engine.embedder.card.id, llm_model=chat.name if chat else "", agents=[AGENT]
+        )
 
     @routes.get("/agents", responses=error_responses())
     def agents(caller: ScopedCaller) -> list[str]:  # noqa: ARG001 - every route identifies its caller
@@ -54,30 +56,30 @@ def _add_info_routes(routes: APIRouter) -> None:
         return [AGENT]
 
     @routes.get("/jobs", responses=error_responses())
-    def jobs(caller: ScopedCaller) -> bodies.JobsInFlight:
+    def jobs(caller: ScopedCaller) -> bodies.InFlightJobCountResponse:
         """Count background jobs that run or wait for a worker."""
-        return bodies.JobsInFlight(in_flight=caller.engine.tiers.in_flight())
+        return bodies.InFlightJobCountResponse(in_flight=caller.engine.tiers.in_flight())
 
 
 def _add_state_routes(routes: APIRouter) -> None:
     @routes.get("/state", responses=error_responses())
-    def states(caller: ScopedCaller) -> bodies.AgentOverview:
+    def states(caller: ScopedCaller) -> bodies.AllAgentsResponse:
         """Count the memories of all agents by tier, with the graph."""
-        return bodies.AgentOverview(agents={AGENT: _read_state(caller)}, kg=_read_graph(caller))
+        return bodies.AllAgentsResponse(agents={AGENT: _read_state(caller)}, kg=_read_graph(caller))
 
     @routes.get("/state/{agent}", responses=error_responses(404))
-    def state(agent: str, caller: ScopedCaller) -> bodies.AgentMemoryCounts:
+    def state(agent: str, caller: ScopedCaller) -> bodies.AgentMemoryCountsResponse:
         """Count the memories of one agent by tier."""
         _require_agent(agent)
         return _read_state(caller)
 
     @routes.get("/l4", responses=error_responses())
-    def graph(caller: ScopedCaller) -> bodies.TopicGraph:
+    def graph(caller: ScopedCaller) -> bodies.TopicGraphResponse:
         """List topics and concepts, and the links between them."""
         return _read_graph(caller)
 
     @routes.get("/registry/{agent}", responses=error_responses(404))
-    def registry(agent: str, caller: ScopedCaller) -> bodies.LongTermMemoryList:
+    def registry(agent: str, caller: ScopedCaller) -> bodies.LongTermMemoryListResponse:
         """List the newest long-term memories."""
         _require_agent(agent)
         found = caller.engine.list(scope=caller.scope, where=_LONG_TERM, limit=_ROWS).records
@@ -85,12 +87,12 @@ def _add_state_routes(routes: APIRouter) -> None:
         nodes: dict[str, list[str]] = {}
         for edge in edges:
             nodes.setdefault(edge.source, []).append(edge.target)
-        return bodies.LongTermMemoryList(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
+        return bodies.LongTermMemoryListResponse(rows=[_to_entry(record, nodes.get(record.id, [])) for record in found])
 
 
 def _add_chat_routes(routes: APIRouter) -> None:
     @routes.post("/chat/{agent}", responses=error_responses(404))
-    def chat(agent: str, body: bodies.AgentMessage, caller: ScopedCaller) -> bodies.AgentReply:
+    def chat(agent: str, body: bodies.AgentChatRequest, caller: ScopedCaller) -> bodies.AgentChatResponse:
         """Reply to a message, with the trace of the memories used.
 
         Only the reply is waited for."""
@@ -102,10 +104,10 @@ def _add_chat_routes(routes: APIRouter) -> None:
         receipts = engine.observe(turns, scope=caller.scope)
         assert context.trace is not None
         trace = to_agent_trace(context.trace, caller.owner, engine, context.abstain)
-        return bodies.AgentReply(reply=reply, trace=trace, skipped=_list_skipped(turns, receipts))
+        return bodies.AgentChatResponse(reply=reply, trace=trace, skipped=_list_skipped(turns, receipts))
 
     @routes.post("/explain/{agent}", responses=error_responses(404))
-    def explain(agent: str, body: bodies.AgentQuestion, caller: ScopedCaller) -> bodies.RetrievalTrace:
+    def explain(agent: str, body: bodies.AgentExplainRequest, caller: ScopedCaller) -> bodies.AgentTraceResponse:
         """Trace the choice of memories for a question, every candidate of it.
 
         No model is called and nothing changes."""
@@ -116,31 +118,31 @@ def _add_chat_routes(routes: APIRouter) -> None:
 
 def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/seed/{agent}", responses=error_responses(404))
-    def seed(agent: str, body: bodies.AgentFacts, caller: ScopedCaller) -> bodies.AgentJobResult:
+    def seed(agent: str, body: bodies.AgentSeedFactsRequest, caller: ScopedCaller) -> bodies.AgentUpkeepCountsResponse:
         """Store facts as they are, however short."""
         _require_agent(agent)
         receipts = [caller.engine.add(fact, scope=caller.scope, kind=Kind.FACT) for fact in body.facts]
-        return bodies.AgentJobResult(done={"stored": sum(bool(receipt.id) for receipt in receipts)})
+        return bodies.AgentUpkeepCountsResponse(done={"stored": sum(bool(receipt.id) for receipt in receipts)})
 
     @routes.post("/consolidate/{agent}", responses=error_responses(404, 409))
-    def consolidate(agent: str, caller: ScopedCaller) -> bodies.AgentJobResult:
+    def consolidate(agent: str, caller: ScopedCaller) -> bodies.AgentUpkeepCountsResponse:
         """Move everything to the long-term tier now, whatever its age."""
         _require_agent(agent)
-        return bodies.AgentJobResult(done=dict(caller.engine.tiers.consolidate(caller.scope)))
+        return bodies.AgentUpkeepCountsResponse(done=dict(caller.engine.tiers.consolidate(caller.scope)))
 
     @routes.post("/abstract/{agent}", responses=error_responses(404, 409))
-    def abstract(agent: str, caller: ScopedCaller) -> bodies.AgentJobResult:
+    def abstract(agent: str, caller: ScopedCaller) -> bodies.AgentUpkeepCountsResponse:
         """Build concepts over similar topics."""
         _require_agent(agent)
-        return bodies.AgentJobResult(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
+        return bodies.AgentUpkeepCountsResponse(done={"concepts": len(caller.engine.topics.abstract(caller.scope))})
 
     @routes.post("/kg/dedupe", responses=error_responses(409))
-    def dedupe(caller: ScopedCaller) -> bodies.AgentJobResult:
+    def dedupe(caller: ScopedCaller) -> bodies.AgentUpkeepCountsResponse:
         """Merge nearly identical topics."""
-        return bodies.AgentJobResult(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
+        return bodies.AgentUpkeepCountsResponse(done={"merged": caller.engine.topics.dedupe(caller.scope).merged})
 
     @routes.post("/reset", responses=error_responses(409))
-    def reset(caller: ScopedCaller, git: GitParam = False) -> bodies.ResetResult:
+    def reset(caller: ScopedCaller, git: GitParam = False) -> bodies.MemoryResetResponse:
         """Erase all memories, where `serve.allow_reset` allows it."""
         if not settings.serve.allow_reset:
             raise RefusedError(
@@ -148,7 +150,7 @@ def _add_upkeep_routes(routes: APIRouter, settings: Settings) -> None:
             )
         caller.engine.drain(_DRAIN)
         done = [purge_owner(caller.engine, owner, git) for owner in _reachable_owners(caller)]
-        return bodies.ResetResult(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
+        return bodies.MemoryResetResponse(wiped=sum(number for number, _ in done), remaining=sum(left for _, left in done))
 
 
 def purge_owner(engine: MemoryEngine, owner: Scope, git: bool = False) -> tuple[int, int]:
@@ -187,20 +189,20 @@ def _generate_reply(engine: MemoryEngine, message: str, context: Context) -> str
     return engine.chat_model.ask(ChatRequest((ChatMessage("system", system), ChatMessage("user", message)), "chat", temperature=None)).text
 
 
-def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[bodies.SkippedText]:
+def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[bodies.SkippedTextResponse]:
     pairs = zip(turns, receipts, strict=True)
     return [
-        bodies.SkippedText(text=turn.text, reason=decision.reason or decision.verdict)
+        bodies.SkippedTextResponse(text=turn.text, reason=decision.reason or decision.verdict)
         for turn, receipt in pairs
         for decision in receipt.decisions
         if decision.verdict in ("drop", "skip", "refuse")
     ]
 
 
-def _read_state(caller: IdentifiedCaller) -> bodies.AgentMemoryCounts:
+def _read_state(caller: IdentifiedCaller) -> bodies.AgentMemoryCountsResponse:
     held: dict[str, Any] = dict(caller.engine.tiers.state(caller.scope))
     graph = _read_graph(caller)
-    return bodies.AgentMemoryCounts(
+    return bodies.AgentMemoryCountsResponse(
         l0=held.get("working", 0),
         l1=held.get("recent", 0),
         hot=held.get("hot", 0),
@@ -210,22 +212,24 @@ def _read_state(caller: IdentifiedCaller) -> bodies.AgentMemoryCounts:
     )
 
 
-def _read_graph(caller: IdentifiedCaller) -> bodies.TopicGraph:
+def _read_graph(caller: IdentifiedCaller) -> bodies.TopicGraphResponse:
     topics = caller.engine.inspect.topics(caller.reach)
     ids = {topic.id for topic in topics}
     edges = caller.engine.inspect.edges(caller.owner, sorted(ids), _LINKS) if ids else ()
-    return bodies.TopicGraph(
-        nodes=[bodies.TopicGraphNode(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics],
+    return bodies.TopicGraphResponse(
+        nodes=[
+            bodies.TopicGraphNodeResponse(id=each.id, label=each.label, member_count=each.members, concept=each.concept) for each in topics
+        ],
         edges=[
-            bodies.TopicGraphEdge(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
+            bodies.TopicGraphEdgeResponse(source=each.source, target=each.target, relation=each.type.value, weight=round(each.weight, 6))
             for each in edges
             if each.source in ids and each.target in ids
         ],
     )
 
 
-def _to_entry(record: Record, nodes: list[str]) -> bodies.LongTermMemoryItem:
-    return bodies.LongTermMemoryItem(
+def _to_entry(record: Record, nodes: list[str]) -> bodies.LongTermMemoryResponse:
+    return bodies.LongTermMemoryResponse(
         id=record.id,
         kind=record.kind,
         content=record.text,
@@ -237,7 +241,7 @@ def _to_entry(record: Record, nodes: list[str]) -> bodies.LongTermMemoryItem:
     )
 
 
-def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> bodies.RetrievalTrace:
+def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> bodies.AgentTraceResponse:
     """Build the trace with each candidate's tier, age and importance."""
     records = {record.id: record for record in engine.inspect.records(owner, [row.id for row in trace.rows])}
     now, section = engine.now(), engine.settings.read
@@ -247,7 +251,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
         record = records.get(row.id)
         if record is not None:
             rows.append(
-                bodies.RetrievalTraceRow(
+                bodies.AgentTraceCandidateResponse(
                     id=row.id,
                     text=row.text,
                     tier="hot" if "hot" in row.parts else record.tier.value,
@@ -260,7 +264,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
                     parts=_complete_parts(row),
                 )
             )
-    return bodies.RetrievalTrace(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
+    return bodies.AgentTraceResponse(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
 
 
 def _complete_parts(row: TraceRow) -> dict[str, float]:

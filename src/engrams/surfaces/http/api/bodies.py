@@ -11,15 +11,15 @@ from engrams.surfaces.http.rest.requests import RequestBody
 from engrams.types import Kind
 
 
-class AgentMessage(RequestBody):
+class AgentChatRequest(RequestBody):
     message: str = Field(min_length=1)
 
 
-class AgentQuestion(RequestBody):
+class AgentExplainRequest(RequestBody):
     query: str = Field(min_length=1)
 
 
-class AgentFacts(RequestBody):
+class AgentSeedFactsRequest(RequestBody):
     facts: list[Annotated[str, Field(min_length=1)]] = Field(min_length=1, max_length=1000)
 
 
@@ -27,13 +27,13 @@ class RecallSwitchRequest(RequestBody):
     enabled: StrictBool
 
 
-class AgentServiceInfo(BaseModel):
+class AgentServiceInfoResponse(BaseModel):
     embed_model: str
     llm_model: str
     agents: list[str]
 
 
-class RetrievalTraceRow(BaseModel):
+class AgentTraceCandidateResponse(BaseModel):
     """Candidate of a read; ``dropped`` says why it was not selected.
 
     ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``."""
@@ -50,50 +50,50 @@ class RetrievalTraceRow(BaseModel):
     parts: dict[str, float]
 
 
-class RetrievalTrace(BaseModel):
+class AgentTraceResponse(BaseModel):
     query: str
-    rows: list[RetrievalTraceRow]
+    rows: list[AgentTraceCandidateResponse]
     abstain: bool
     notes: list[str]
 
 
-class SkippedText(BaseModel):
+class SkippedTextResponse(BaseModel):
     text: str
     reason: str
 
 
-class AgentReply(BaseModel):
+class AgentChatResponse(BaseModel):
     """Reply of the agent; ``skipped``: texts not stored as memory, with reasons."""
 
     reply: str
-    trace: RetrievalTrace
-    skipped: list[SkippedText]
+    trace: AgentTraceResponse
+    skipped: list[SkippedTextResponse]
 
 
-class JobsInFlight(BaseModel):
+class InFlightJobCountResponse(BaseModel):
     in_flight: int
 
 
-class TopicGraphNode(BaseModel):
+class TopicGraphNodeResponse(BaseModel):
     id: str
     label: str
     member_count: int
     concept: bool
 
 
-class TopicGraphEdge(BaseModel):
+class TopicGraphEdgeResponse(BaseModel):
     source: str
     target: str
     relation: str
     weight: float
 
 
-class TopicGraph(BaseModel):
-    nodes: list[TopicGraphNode]
-    edges: list[TopicGraphEdge]
+class TopicGraphResponse(BaseModel):
+    nodes: list[TopicGraphNodeResponse]
+    edges: list[TopicGraphEdgeResponse]
 
 
-class AgentMemoryCounts(BaseModel):
+class AgentMemoryCountsResponse(BaseModel):
     """Number of memories by tier.
 
     ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this process; ``kg``: size of the graph."""
@@ -106,12 +106,12 @@ class AgentMemoryCounts(BaseModel):
     caps: dict[str, int]
 
 
-class AgentOverview(BaseModel):
-    agents: dict[str, AgentMemoryCounts]
-    kg: TopicGraph
+class AllAgentsResponse(BaseModel):
+    agents: dict[str, AgentMemoryCountsResponse]
+    kg: TopicGraphResponse
 
 
-class LongTermMemoryItem(BaseModel):
+class LongTermMemoryResponse(BaseModel):
     id: str
     kind: Kind
     content: str
@@ -122,22 +122,22 @@ class LongTermMemoryItem(BaseModel):
     nodes: list[str]
 
 
-class LongTermMemoryList(BaseModel):
-    rows: list[LongTermMemoryItem]
+class LongTermMemoryListResponse(BaseModel):
+    rows: list[LongTermMemoryResponse]
 
 
-class AgentJobResult(BaseModel):
+class AgentUpkeepCountsResponse(BaseModel):
     """Counts of finished work by name."""
 
     done: dict[str, int]
 
 
-class ResetResult(BaseModel):
+class MemoryResetResponse(BaseModel):
     wiped: int
     remaining: int
 
 
-class MemoryStatusResponse(BaseModel):
+class LayerCountsResponse(BaseModel):
     """Active memories by layer; ``names``: the layers' display names."""
 
     counts: dict[str, int]
@@ -145,7 +145,7 @@ class MemoryStatusResponse(BaseModel):
     recall_enabled: bool
 
 
-class NumberedMemory(BaseModel):
+class NumberedMemoryResponse(BaseModel):
     """Memory with its number ``n`` in the list, from 1."""
 
     n: int
@@ -155,14 +155,14 @@ class NumberedMemory(BaseModel):
     recorded_at: datetime
 
 
-class NumberedList(BaseModel):
-    items: list[NumberedMemory]
+class NumberedMemoryListResponse(BaseModel):
+    items: list[NumberedMemoryResponse]
 
 
-class RecallAnswer(BaseModel):
+class RecallSwitchResponse(BaseModel):
     recall_enabled: bool
 
 
-class ForgottenMemory(BaseModel):
+class ForgottenMemoryResponse(BaseModel):
     id: str
     text: str

@@ -25,31 +25,31 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/api/memory", tags=["control"], route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get("/status", responses=error_responses())
-    def status(caller: ScopedCaller) -> bodies.MemoryStatusResponse:
+    def status(caller: ScopedCaller) -> bodies.LayerCountsResponse:
         """Count active memories by layer; say if facts are recalled."""
         counts = {layer.value: len(_list_layer(caller, layer)) for layer in Layer}
         names = {layer.value: name for layer, name in PRODUCT.items()}
-        return bodies.MemoryStatusResponse(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
+        return bodies.LayerCountsResponse(counts=counts, names=names, recall_enabled=caller.engine.sessions.recall(caller.owner))
 
     @routes.patch("/recall", responses=error_responses())
-    def recall(body: bodies.RecallSwitchRequest, caller: ScopedCaller) -> bodies.RecallAnswer:
+    def recall(body: bodies.RecallSwitchRequest, caller: ScopedCaller) -> bodies.RecallSwitchResponse:
         """Turn recall of facts and session summaries on or off.
 
         Rules are always recalled, and turns are stored either way."""
-        return bodies.RecallAnswer(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
+        return bodies.RecallSwitchResponse(recall_enabled=caller.engine.sessions.recall(caller.owner, body.enabled))
 
     @routes.get("/{product}", responses=error_responses(404))
-    def list_product(product: Product, caller: ScopedCaller) -> bodies.NumberedList:
+    def list_product(product: Product, caller: ScopedCaller) -> bodies.NumberedMemoryListResponse:
         """List memories of one kind, newest first, each with its number."""
         rows = _list_layer(caller, _LAYERS[product])
         items = [
-            bodies.NumberedMemory(n=number, id=each.id, kind=each.kind, text=each.text, recorded_at=each.recorded_at)
+            bodies.NumberedMemoryResponse(n=number, id=each.id, kind=each.kind, text=each.text, recorded_at=each.recorded_at)
             for number, each in enumerate(rows, 1)
         ]
-        return bodies.NumberedList(items=items)
+        return bodies.NumberedMemoryListResponse(items=items)
 
     @routes.delete("/{product}/{n}", responses=error_responses(404, 409))
-    def forget(product: Product, n: Number, caller: ScopedCaller) -> bodies.ForgottenMemory:
+    def forget(product: Product, n: Number, caller: ScopedCaller) -> bodies.ForgottenMemoryResponse:
         """Forget the memory with this number; later numbers move up.
 
         `/v1/memories/{id}/restore` undoes it."""
@@ -57,7 +57,7 @@ def router(settings: Settings) -> APIRouter:
         if n > len(rows):
             raise NotFoundError(f"There are {len(rows)} {product}.", hint=f"GET /api/memory/{product} numbers them.")
         record = caller.engine.forget(rows[n - 1].id, scope=caller.owner, reason="by its number in the list")
-        return bodies.ForgottenMemory(id=record.id, text=record.text)
+        return bodies.ForgottenMemoryResponse(id=record.id, text=record.text)
 
     return routes
 

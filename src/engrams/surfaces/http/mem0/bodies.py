@@ -17,7 +17,7 @@ _EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": 
 _CHANGES = {"add": "ADD", "forget": "DELETE", "purge": "DELETE"}
 
 
-class Mem0Memory(BaseModel):
+class Mem0MemoryResponse(BaseModel):
     id: str
     memory: str
     user_id: str | None = None
@@ -32,11 +32,11 @@ class Mem0Memory(BaseModel):
     score: float | None = None
 
 
-class Mem0Results(BaseModel):
-    results: list[Mem0Memory]
+class Mem0MemoryListResponse(BaseModel):
+    results: list[Mem0MemoryResponse]
 
 
-class Mem0Page(Mem0Results):
+class Mem0MemoryPageResponse(Mem0MemoryListResponse):
     """Page of memories; ``count``: how many are known up to this page."""
 
     count: int
@@ -44,21 +44,21 @@ class Mem0Page(Mem0Results):
     previous: str | None
 
 
-class Mem0Event(BaseModel):
+class Mem0AddEventResponse(BaseModel):
     id: str
     memory: str
     event: str
 
 
-class Mem0Events(BaseModel):
-    results: list[Mem0Event]
+class Mem0AddResponse(BaseModel):
+    results: list[Mem0AddEventResponse]
 
 
-class Mem0Reply(BaseModel):
+class Mem0MessageResponse(BaseModel):
     message: str
 
 
-class Mem0Change(BaseModel):
+class Mem0HistoryEntryResponse(BaseModel):
     id: str
     memory_id: str
     old_memory: str | None
@@ -68,31 +68,31 @@ class Mem0Change(BaseModel):
     updated_at: datetime
 
 
-class Mem0Entity(BaseModel):
+class Mem0EntityResponse(BaseModel):
     id: str
     name: str
     type: str
 
 
-class Mem0EntityList(BaseModel):
-    results: list[Mem0Entity]
+class Mem0EntityListResponse(BaseModel):
+    results: list[Mem0EntityResponse]
     count: int
 
 
-class Mem0Feedback(BaseModel):
+class Mem0FeedbackResponse(BaseModel):
     id: str
     feedback: str | None
     feedback_reason: str | None
 
 
-class Mem0Project(BaseModel):
+class Mem0ProjectResponse(BaseModel):
     """The one project; extraction is set by engrams' own settings."""
 
     name: str = "engrams"
     description: str = ""
 
 
-class Mem0Pong(BaseModel):
+class Mem0PingResponse(BaseModel):
     """Answer to a ping; clients require an organisation and a project."""
 
     status: str = "ok"
@@ -101,13 +101,13 @@ class Mem0Pong(BaseModel):
     project_id: str = "engrams"
 
 
-def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0Memory:
+def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0MemoryResponse:
     """Convert a memory; of two labels of one name the innermost counts."""
     labels = record.scope.labels
     pairs = {name: value for name, value in zip(labels[::2], labels[1::2], strict=False) if name in _LABELS}
     named: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
     at = record.recorded_at
-    return Mem0Memory(
+    return Mem0MemoryResponse(
         id=record.id,
         memory=record.text,
         metadata=to_json(dict(record.meta)) or None,
@@ -120,16 +120,22 @@ def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0
     )
 
 
-def to_events(receipt: Receipt, text: str) -> list[Mem0Event]:
+def to_events(receipt: Receipt, text: str) -> list[Mem0AddEventResponse]:
     """Convert a receipt: the text itself and the memories derived from it."""
-    own = [Mem0Event(id=receipt.id, memory=text if receipt.id and receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome])]
+    own = [
+        Mem0AddEventResponse(
+            id=receipt.id, memory=text if receipt.id and receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome]
+        )
+    ]
     return own + [
-        Mem0Event(id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD") for each in receipt.derived if each.id
+        Mem0AddEventResponse(id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD")
+        for each in receipt.derived
+        if each.id
     ]
 
 
-def to_change(record: Record, entry: HistoryEntry) -> Mem0Change:
-    return Mem0Change(
+def to_change(record: Record, entry: HistoryEntry) -> Mem0HistoryEntryResponse:
+    return Mem0HistoryEntryResponse(
         id=f"{record.id}.{entry.version}",
         memory_id=record.id,
         old_memory=_text(entry.before),
@@ -150,11 +156,11 @@ MOST = 1000
 Name = Annotated[str, Field(max_length=200)]
 
 
-class Mem0Body(RequestBody):
+class Mem0RequestBody(RequestBody):
     model_config = ConfigDict(extra="ignore")
 
 
-class Mem0ScopedBody(Mem0Body):
+class Mem0ScopedRequest(Mem0RequestBody):
     """Request that names an owner's part of memory, also inside ``filters``."""
 
     user_id: Name | None = None
@@ -168,40 +174,40 @@ class Mem0ScopedBody(Mem0Body):
         return {name: value for name, value in given.items() if value}
 
 
-class Mem0Message(Mem0Body):
+class Mem0ChatMessage(Mem0RequestBody):
     role: str = "user"
     content: str | list[Any] = ""
     name: str = ""
 
 
-class Mem0AddRequest(Mem0ScopedBody):
-    messages: list[Mem0Message] = Field(min_length=1, max_length=MOST)
+class Mem0AddRequest(Mem0ScopedRequest):
+    messages: list[Mem0ChatMessage] = Field(min_length=1, max_length=MOST)
     metadata: dict[str, Any] | None = None
     infer: StrictBool = True
     timestamp: Measure | None = Field(None, description="Seconds since 1970.")
     expiration_date: str | None = Field(None, description="Last day on which it is found: 2027-01-31.")
 
 
-class Mem0SearchRequest(Mem0ScopedBody):
+class Mem0SearchRequest(Mem0ScopedRequest):
     query: str
     top_k: Count | None = Field(None, ge=0, le=MOST)
     limit: Count | None = Field(None, ge=0, le=MOST)
     threshold: Measure | None = None
 
 
-class Mem0ListRequest(Mem0ScopedBody):
+class Mem0ListRequest(Mem0ScopedRequest):
     start_date: str | None = None
     end_date: str | None = None
 
 
-class Mem0UpdateRequest(Mem0Body):
+class Mem0UpdateRequest(Mem0RequestBody):
     text: str | None = None
     metadata: dict[str, Any] | None = None
     timestamp: StrictFloat | StrictInt | str | None = None
     expiration_date: str | None = None
 
 
-class Mem0DataRequest(Mem0UpdateRequest):
+class Mem0OpenSourceUpdateRequest(Mem0UpdateRequest):
     """Update as the open-source server takes it."""
 
     data: str | None = None
@@ -213,15 +219,15 @@ class Mem0DataRequest(Mem0UpdateRequest):
         return Mem0UpdateRequest(text=text, metadata=self.metadata, expiration_date=self.expiration_date)
 
 
-class Mem0FeedbackRequest(Mem0Body):
+class Mem0FeedbackRequest(Mem0RequestBody):
     memory_id: str
     feedback: Literal["POSITIVE", "NEGATIVE", "VERY_NEGATIVE"] | None = None
     feedback_reason: str | None = None
 
 
-class Mem0BatchItem(Mem0UpdateRequest):
+class Mem0BatchUpdateItem(Mem0UpdateRequest):
     memory_id: str
 
 
-class Mem0BatchRequest(Mem0Body):
-    memories: list[Mem0BatchItem] = Field(min_length=1, max_length=MOST)
+class Mem0BatchUpdateRequest(Mem0RequestBody):
+    memories: list[Mem0BatchUpdateItem] = Field(min_length=1, max_length=MOST)

@@ -36,7 +36,7 @@ _TIMES = ("recorded_at",)
 
 
 @dataclass(frozen=True, slots=True)
-class Mem0Target:
+class Mem0ScopeFilter:
     """Part of one owner's memory; ``where`` limits reads, ``scope`` takes writes."""
 
     engine: MemoryEngine
@@ -45,7 +45,7 @@ class Mem0Target:
     where: Where | None
 
 
-def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None) -> Mem0Target:
+def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None) -> Mem0ScopeFilter:
     """Find the part of the caller's memory that ids and filters name.
 
     mem0 clients name no user where they name a memory by its id, so their users are parts of one owner's memory, with a key and without.
@@ -59,7 +59,7 @@ def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, 
             scope = scope.within(LABELS[name], given[name])
     places = _IdPlaces(caller.engine, caller.owner, frozenset(given.items()))
     tests = [*_scope_conditions(caller.engine, caller.owner, user, given), *_to_conditions(tree, 0, places)]
-    return Mem0Target(caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None)
+    return Mem0ScopeFilter(caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ _PAGE = 100
 
 def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/add/", responses=error_responses())
-    def add(request: Request, body: bodies.Mem0AddRequest) -> bodies.Mem0Events:
+    def add(request: Request, body: bodies.Mem0AddRequest) -> bodies.Mem0AddResponse:
         """Store the messages of a conversation.
 
         Each event is a stored message or a memory derived from one."""
@@ -30,7 +30,7 @@ def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/v3/memories/search/", responses=error_responses())
-    def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Results:
+    def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:
         """Find the memories that answer a question, best first."""
         return operations.search(request, body)
 
@@ -40,73 +40,73 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
         body: bodies.Mem0ListRequest,
         page: Annotated[int, Query(ge=1, le=1000)] = 1,
         page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
-    ) -> bodies.Mem0Page:
+    ) -> bodies.Mem0MemoryPageResponse:
         """List memories, newest first, by page."""
         return operations.list_page(request, body, page, page_size, settings)
 
     @routes.get("/v1/ping/", responses=error_responses())
-    def ping(request: Request) -> bodies.Mem0Pong:
+    def ping(request: Request) -> bodies.Mem0PingResponse:
         """Check the key."""
         find_caller(request, "")
-        return bodies.Mem0Pong()
+        return bodies.Mem0PingResponse()
 
     @routes.get("/v1/entities/", responses=error_responses())
-    def entities(request: Request) -> bodies.Mem0EntityList:
+    def entities(request: Request) -> bodies.Mem0EntityListResponse:
         """List users, agents, apps and runs that have memories."""
         caller = find_caller(request, "")
         found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope))
-        rows = [bodies.Mem0Entity(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
-        return bodies.Mem0EntityList(results=rows, count=len(rows))
+        rows = [bodies.Mem0EntityResponse(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
+        return bodies.Mem0EntityListResponse(results=rows, count=len(rows))
 
 
 def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/v1/memories/{id}/", responses=error_responses(404))
-    def read(request: Request, id: str) -> bodies.Mem0Memory:
+    def read(request: Request, id: str) -> bodies.Mem0MemoryResponse:
         """Read one memory."""
         return operations.read_memory(request, id)
 
     @routes.put("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> bodies.Mem0Memory:
+    def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> bodies.Mem0MemoryResponse:
         """Change its text or metadata."""
         return operations.edit_memory(request, id, body, settings)
 
     @routes.delete("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def forget(request: Request, id: str) -> bodies.Mem0Reply:
+    def forget(request: Request, id: str) -> bodies.Mem0MessageResponse:
         """Forget it; it can be restored."""
         operations.forget_memory(request, id)
-        return bodies.Mem0Reply(message="Memory deleted successfully!")
+        return bodies.Mem0MessageResponse(message="Memory deleted successfully!")
 
     @routes.get("/v1/memories/{id}/history/", responses=error_responses(404))
-    def history(request: Request, id: str) -> list[bodies.Mem0Change]:
+    def history(request: Request, id: str) -> list[bodies.Mem0HistoryEntryResponse]:
         """List a memory's changes, oldest first."""
         return operations.list_changes(request, id)
 
     @routes.post("/v1/feedback/", responses=error_responses(404))
-    def give_feedback(request: Request, body: bodies.Mem0FeedbackRequest) -> bodies.Mem0Feedback:
+    def give_feedback(request: Request, body: bodies.Mem0FeedbackRequest) -> bodies.Mem0FeedbackResponse:
         """Say if a memory was helpful."""
         return operations.give_feedback(request, body)
 
     @routes.get("/api/v1/orgs/organizations/{org_id}/projects/{project_id}/", responses=error_responses())
-    def read_project(request: Request, org_id: str, project_id: str) -> bodies.Mem0Project:  # noqa: ARG001 - there is one
+    def read_project(request: Request, org_id: str, project_id: str) -> bodies.Mem0ProjectResponse:  # noqa: ARG001 - there is one
         """Describe the one project; its instructions are the server's settings."""
         find_caller(request, "")
-        return bodies.Mem0Project()
+        return bodies.Mem0ProjectResponse()
 
 
 def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/batch/", responses=error_responses(404, 409))
-    def change(request: Request, body: bodies.Mem0BatchRequest) -> bodies.Mem0Reply:
+    def change(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
         """Change several memories."""
         for each in body.memories:
             operations.edit_memory(request, each.memory_id, each, settings)
-        return bodies.Mem0Reply(message=f"Successfully updated {len(body.memories)} memories")
+        return bodies.Mem0MessageResponse(message=f"Successfully updated {len(body.memories)} memories")
 
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
-    def forget(request: Request, body: bodies.Mem0BatchRequest) -> bodies.Mem0Reply:
+    def forget(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
         """Forget the memories of these ids; each can be restored."""
         for each in body.memories:
             operations.forget_memory(request, each.memory_id)
-        return bodies.Mem0Reply(message=f"Successfully deleted {len(body.memories)} memories")
+        return bodies.Mem0MessageResponse(message=f"Successfully deleted {len(body.memories)} memories")
 
     @routes.delete("/v1/memories/", responses=error_responses(409))
     def forget_all(
@@ -116,7 +116,7 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         app_id: Annotated[str, Query(max_length=200)] = "",
         run_id: Annotated[str, Query(max_length=200)] = "",
         filters: Annotated[str, Query(max_length=10_000)] = "",
-    ) -> bodies.Mem0Reply:
+    ) -> bodies.Mem0MessageResponse:
         """Forget all memories of a user, agent, app or run; restorable."""
         given = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
         ids = {name: value for name, value in given.items() if value}
@@ -124,15 +124,15 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         if not ids and not tree:
             raise InputError("Say whose memories.", hint="Give user_id, agent_id, app_id or run_id.")
         operations.forget_all(find_target(request, ids, tree))
-        return bodies.Mem0Reply(message="Memories deleted successfully!")
+        return bodies.Mem0MessageResponse(message="Memories deleted successfully!")
 
     @routes.delete("/v2/entities/{kind}/{name}/", responses=error_responses(404, 409))
-    def forget_entity(request: Request, kind: str, name: str) -> bodies.Mem0Reply:
+    def forget_entity(request: Request, kind: str, name: str) -> bodies.Mem0MessageResponse:
         """Forget everything of one user, agent, app or run."""
         if f"{kind}_id" not in LABELS:
             raise InputError("There is no such kind of entity.", hint="user, agent, app or run.")
         operations.forget_all(find_target(request, {f"{kind}_id": name}))
-        return bodies.Mem0Reply(message="Entity deleted successfully!")
+        return bodies.Mem0MessageResponse(message="Entity deleted successfully!")
 
 
 def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:

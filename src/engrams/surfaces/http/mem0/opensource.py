@@ -24,52 +24,52 @@ def add_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/memories", responses=error_responses())
-    def add_memories(request: Request, body: bodies.Mem0AddRequest) -> bodies.Mem0Events:
+    def add_memories(request: Request, body: bodies.Mem0AddRequest) -> bodies.Mem0AddResponse:
         """Store the messages of a conversation."""
         _require_ids(body.ids())
         return operations.add_messages(request, body, settings)
 
     @routes.get("/memories", responses=error_responses())
-    def get_memories(request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = "") -> bodies.Mem0Results:
+    def get_memories(request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = "") -> bodies.Mem0MemoryListResponse:
         """List memories of a user, agent or run, newest first."""
         body = bodies.Mem0ListRequest(user_id=user_id, agent_id=agent_id, run_id=run_id)
         _require_ids(body.ids())
-        return bodies.Mem0Results(results=operations.list_page(request, body, 1, _PAGE, settings).results)
+        return bodies.Mem0MemoryListResponse(results=operations.list_page(request, body, 1, _PAGE, settings).results)
 
     @routes.delete("/memories", responses=error_responses(409))
-    def delete_memories(request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = "") -> bodies.Mem0Reply:
+    def delete_memories(request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = "") -> bodies.Mem0MessageResponse:
         """Forget all memories of a user, agent or run; restorable."""
         ids = bodies.Mem0ListRequest(user_id=user_id, agent_id=agent_id, run_id=run_id).ids()
         _require_ids(ids)
         operations.forget_all(find_target(request, ids))
-        return bodies.Mem0Reply(message="All relevant memories deleted")
+        return bodies.Mem0MessageResponse(message="All relevant memories deleted")
 
     @routes.post("/search", responses=error_responses())
-    def search_memories(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Results:
+    def search_memories(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:
         """Find the memories that answer a question, best first."""
         return operations.search(request, body)
 
 
 def _add_item_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/memories/{id}", responses=error_responses(404))
-    def get_memory(request: Request, id: str) -> bodies.Mem0Memory:
+    def get_memory(request: Request, id: str) -> bodies.Mem0MemoryResponse:
         """Read one memory."""
         return operations.read_memory(request, id)
 
     @routes.put("/memories/{id}", responses=error_responses(404, 409))
-    def update_memory(request: Request, id: str, body: bodies.Mem0DataRequest) -> bodies.Mem0Reply:
+    def update_memory(request: Request, id: str, body: bodies.Mem0OpenSourceUpdateRequest) -> bodies.Mem0MessageResponse:
         """Change its text or metadata."""
         operations.edit_memory(request, id, body.to_update(), settings)
-        return bodies.Mem0Reply(message="Memory updated successfully!")
+        return bodies.Mem0MessageResponse(message="Memory updated successfully!")
 
     @routes.delete("/memories/{id}", responses=error_responses(404, 409))
-    def delete_memory(request: Request, id: str) -> bodies.Mem0Reply:
+    def delete_memory(request: Request, id: str) -> bodies.Mem0MessageResponse:
         """Forget it; it can be restored."""
         operations.forget_memory(request, id)
-        return bodies.Mem0Reply(message="Memory deleted successfully")
+        return bodies.Mem0MessageResponse(message="Memory deleted successfully")
 
     @routes.get("/memories/{id}/history", responses=error_responses(404))
-    def memory_history(request: Request, id: str) -> list[bodies.Mem0Change]:
+    def memory_history(request: Request, id: str) -> list[bodies.Mem0HistoryEntryResponse]:
         """List a memory's changes, oldest first."""
         return operations.list_changes(request, id)
 

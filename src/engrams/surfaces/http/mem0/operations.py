@@ -14,7 +14,7 @@ from engrams.errors import InputError, NotFoundError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0 import bodies
-from engrams.surfaces.http.mem0.filters import Mem0Target, find_target
+from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
 from engrams.surfaces.http.rest.caller import IdentifiedCaller, find_caller
 from engrams.surfaces.http.rest.requests import check_meta, to_utc
 from engrams.types import Kind, Record, Role, Status, Turn
@@ -25,12 +25,12 @@ _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system"
 _GONE = (Status.FORGOTTEN, Status.PURGED)
 
 
-def add_messages(request: Request, body: bodies.Mem0AddRequest, settings: Settings) -> bodies.Mem0Events:
+def add_messages(request: Request, body: bodies.Mem0AddRequest, settings: Settings) -> bodies.Mem0AddResponse:
     """Store the messages of a conversation, each until its expiry."""
     where = find_target(request, body.ids(), body.filters)
     at, ends = _to_time(body.timestamp), _to_expiry(body.expiration_date)
     extra = check_meta(body.metadata or {}, settings.limits.meta_bytes)
-    events: list[bodies.Mem0Event] = []
+    events: list[bodies.Mem0AddEventResponse] = []
     for message in body.messages:
         text = _message_text(message.content)
         if text.strip():
@@ -44,19 +44,23 @@ def add_messages(request: Request, body: bodies.Mem0AddRequest, settings: Settin
             events += bodies.to_events(receipt, text)
     if not events:
         raise InputError("No message has a text.")
-    return bodies.Mem0Events(results=events)
+    return bodies.Mem0AddResponse(results=events)
 
 
-def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Results:
+def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:
     """Find the memories that answer a question, best first."""
     where = find_target(request, body.ids(), body.filters)
     number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
     found = where.engine.search(body.query, scope=where.owner, limit=number, where=where.where)
     least = body.threshold if body.threshold is not None else 0.0
-    return bodies.Mem0Results(results=[_to_memory(where.engine, hit.record, hit.score) for hit in found.hits if hit.score >= least])
+    return bodies.Mem0MemoryListResponse(
+        results=[_to_memory(where.engine, hit.record, hit.score) for hit in found.hits if hit.score >= least]
+    )
 
 
-def list_page(request: Request, body: bodies.Mem0ListRequest, page: int, page_size: int, settings: Settings) -> bodies.Mem0Page:
+def list_page(
+    request: Request, body: bodies.Mem0ListRequest, page: int, page_size: int, settings: Settings
+) -> bodies.Mem0MemoryPageResponse:
     """List one page of memories that have not expired, newest first."""
     dates = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
     dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
@@ -65,7 +69,7 @@ def list_page(request: Request, body: bodies.Mem0ListRequest, page: int, page_si
     tests = Where("and", (*(where.where.parts if where.where else ()), *dates, current))
     records, more = _read_page(where, tests, page, min(page_size, settings.limits.results))
     path = "/v3/memories/?page_size={}&page={}"
-    return bodies.Mem0Page(
+    return bodies.Mem0MemoryPageResponse(
         results=[_to_memory(where.engine, record) for record in records],
         count=(page - 1) * page_size + len(records) + more,
         next=path.format(page_size, page + 1) if more else None,
@@ -73,13 +77,13 @@ def list_page(request: Request, body: bodies.Mem0ListRequest, page: int, page_si
     )
 
 
-def read_memory(request: Request, id: str) -> bodies.Mem0Memory:
+def read_memory(request: Request, id: str) -> bodies.Mem0MemoryResponse:
     """Read one memory. NotFoundError: there is none, or it was deleted."""
     caller = find_caller(request, "")
     return _to_memory(caller.engine, _get_live(caller, id))
 
 
-def edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, settings: Settings) -> bodies.Mem0Memory:
+def edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, settings: Settings) -> bodies.Mem0MemoryResponse:
     """Change a memory's text, metadata or expiry."""
     caller = find_caller(request, "")
     record = _get_live(caller, id)
@@ -99,20 +103,20 @@ def forget_memory(request: Request, id: str) -> None:
     caller.engine.forget(_get_live(caller, id).id, scope=caller.owner)
 
 
-def list_changes(request: Request, id: str) -> list[bodies.Mem0Change]:
+def list_changes(request: Request, id: str) -> list[bodies.Mem0HistoryEntryResponse]:
     """List a memory's changes, oldest first, also of a deleted one."""
     caller = find_caller(request, "")
     record = caller.engine.get(id, scope=caller.owner)
     return [bodies.to_change(record, entry) for entry in caller.engine.history(record.id, scope=caller.owner)]
 
 
-def give_feedback(request: Request, body: bodies.Mem0FeedbackRequest) -> bodies.Mem0Feedback:
+def give_feedback(request: Request, body: bodies.Mem0FeedbackRequest) -> bodies.Mem0FeedbackResponse:
     """Count a memory as helpful or not; nothing else changes."""
     caller = find_caller(request, "")
     record = _get_live(caller, body.memory_id)
     if body.feedback is not None:
         caller.engine.used([record.id], scope=caller.owner, helpful=body.feedback == "POSITIVE")
-    return bodies.Mem0Feedback(id=record.id, feedback=body.feedback, feedback_reason=body.feedback_reason)
+    return bodies.Mem0FeedbackResponse(id=record.id, feedback=body.feedback, feedback_reason=body.feedback_reason)
 
 
 def _get_live(caller: IdentifiedCaller, id: str) -> Record:
@@ -122,13 +126,13 @@ def _get_live(caller: IdentifiedCaller, id: str) -> Record:
     return record
 
 
-def _to_memory(engine: MemoryEngine, record: Record, score: float | None = None) -> bodies.Mem0Memory:
+def _to_memory(engine: MemoryEngine, record: Record, score: float | None = None) -> bodies.Mem0MemoryResponse:
     """Convert a memory with the time of its last change."""
     changes = engine.history(record.id, scope=record.scope.owner) if record.version > 1 else ()
     return bodies.to_memory(record, score, max((entry.at for entry in changes), default=record.recorded_at))
 
 
-def forget_all(where: Mem0Target) -> None:
+def forget_all(where: Mem0ScopeFilter) -> None:
     """Forget page by page, skipping records that went with another."""
     while records := where.engine.list(scope=where.owner, where=where.where, limit=_PAGE).records:
         for record in records:
@@ -136,7 +140,7 @@ def forget_all(where: Mem0Target) -> None:
                 where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
 
 
-def _read_page(where: Mem0Target, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
+def _read_page(where: Mem0ScopeFilter, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
     """Read one page and say if another follows."""
     after = ""
     for number in range(1, page + 1):

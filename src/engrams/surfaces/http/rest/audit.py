@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engrams.build import AuditLog
 
 
-class AuditEvent(BaseModel):
+class AuditEntryResponse(BaseModel):
     """Operation on memory.
 
     ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's. ``target``: the id of a memory. ``request``: the
@@ -32,11 +32,11 @@ class AuditEvent(BaseModel):
     request: str
 
 
-class AuditTrail(BaseModel):
+class AuditListResponse(BaseModel):
     """Events of the audit log; ``days``: days with a log."""
 
     days: list[str]
-    entries: list[AuditEvent]
+    entries: list[AuditEntryResponse]
 
 
 def router(settings: Settings) -> APIRouter:
@@ -50,10 +50,12 @@ def router(settings: Settings) -> APIRouter:
         day: Annotated[date | None, BeforeValidator(require_date_text), Query(description="Only this day, UTC.")] = None,
         everyone: Annotated[bool, Query(description="Everybody's, for those who may see it.")] = False,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
-    ) -> AuditTrail:
+    ) -> AuditListResponse:
         """List operations on this person's memory, newest first, without texts."""
         log: AuditLog = request.app.state.audit
         found = log.entries(owner=caller.owner_filter(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
-        return AuditTrail(days=list(log.days()), entries=[AuditEvent.model_validate(entry, from_attributes=True) for entry in found])
+        return AuditListResponse(
+            days=list(log.days()), entries=[AuditEntryResponse.model_validate(entry, from_attributes=True) for entry in found]
+        )
 
     return routes

@@ -35,12 +35,12 @@ SkipParam = Annotated[bool, Query(description="Import what can be read of a brok
 _FILE: dict[str, Any] = {"requestBody": {"required": False, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
 
-class UnreadLine(BaseModel):
+class UnreadableLineResponse(BaseModel):
     line: int
     message: str
 
 
-class ImportReport(BaseModel):
+class ImportCountsResponse(BaseModel):
     """Counts of an import.
 
     ``bad``: what could not be read, the first thousand. ``files``: how many were read; ``rejected``: files of a zip that were refused
@@ -53,11 +53,11 @@ class ImportReport(BaseModel):
     edges: int
     files: int = 0
     rejected: int = 0
-    bad: list[UnreadLine]
+    bad: list[UnreadableLineResponse]
     scopes: dict[str, int]
 
 
-class ImportStatus(BaseModel):
+class ImportProgressResponse(BaseModel):
     """Progress of an import.
 
     ``state``: receiving, waiting, running, failed (with the error), done or undone. ``received`` bytes of ``length`` (-1: not known
@@ -74,10 +74,10 @@ class ImportStatus(BaseModel):
     total: int
     error: str
     created_at: datetime
-    report: ImportReport | None
+    report: ImportCountsResponse | None
 
 
-class ImportUndone(BaseModel):
+class ImportUndoResponse(BaseModel):
     """Result of an undo.
 
     ``removed``: memories that are erased. ``kept``: ids of those that were edited since. ``returned``: ids of those that the import had
@@ -89,8 +89,8 @@ class ImportUndone(BaseModel):
     returned: list[str]
 
 
-class ImportList(BaseModel):
-    imports: list[ImportStatus]
+class ImportListResponse(BaseModel):
+    imports: list[ImportProgressResponse]
 
 
 def router(settings: Settings) -> APIRouter:
@@ -127,7 +127,7 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post("/import", responses=error_responses(), openapi_extra=_FILE)
     async def load(
         request: Request, caller: ScopedCaller, format: FormatParam = "auto", name: NameParam = "", skip_bad: SkipParam = False
-    ) -> ImportReport:
+    ) -> ImportCountsResponse:
         """Import a file, sent as the body, and wait for it.
 
         Importing it twice stores nothing twice. A broken file is refused with the line."""
@@ -152,7 +152,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         name: NameParam = "",
         skip_bad: SkipParam = False,
         upload_length: Annotated[int | None, Header(ge=0, description="The file's bytes; without it the body is all of it.")] = None,
-    ) -> ImportStatus:
+    ) -> ImportProgressResponse:
         """Start a background import; the body is the file or its beginning.
 
         The rest follows with PATCH."""
@@ -167,7 +167,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.patch("/imports/{id}", status_code=202, responses=error_responses(404, 409), openapi_extra=_FILE)
     async def more(
         request: Request, id: str, caller: ScopedCaller, upload_offset: Annotated[int, Header(ge=0, description="Bytes that are there.")]
-    ) -> ImportStatus:
+    ) -> ImportProgressResponse:
         """Append the next piece of a file at `upload-offset`.
 
         After a broken connection `received` says where to go on."""
@@ -176,15 +176,15 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _add_status_routes(routes: APIRouter) -> None:
     @routes.get("/imports", responses=error_responses())
-    def imports(request: Request, caller: ScopedCaller) -> ImportList:
+    def imports(request: Request, caller: ScopedCaller) -> ImportListResponse:
         """List imports, newest first, with those that run."""
         uploads, log = _get_uploads(request), {each.id: each for each in caller.engine.imports.list(caller.owner)}
         sent = [_to_status(each, uploads.size(caller.owner, each.id), log.pop(each.id, None)) for each in uploads.list(caller.owner)]
         every = [*sent, *map(_from_log, log.values())]
-        return ImportList(imports=sorted(every, key=lambda each: each.created_at, reverse=True))
+        return ImportListResponse(imports=sorted(every, key=lambda each: each.created_at, reverse=True))
 
     @routes.get("/imports/{id}", responses=error_responses(404))
-    def progress(request: Request, id: str, caller: ScopedCaller) -> ImportStatus:
+    def progress(request: Request, id: str, caller: ScopedCaller) -> ImportProgressResponse:
         """Report the progress of one import."""
         uploads, log = _get_uploads(request), {each.id: each for each in caller.engine.imports.list(caller.owner)}
         try:
@@ -195,12 +195,12 @@ def _add_status_routes(routes: APIRouter) -> None:
             return _from_log(log[id])
 
     @routes.post("/imports/{id}/undo", responses=error_responses(404, 409))
-    def undo(id: str, caller: ScopedCaller, git: GitParam = False) -> ImportUndone:
+    def undo(id: str, caller: ScopedCaller, git: GitParam = False) -> ImportUndoResponse:
         """Erase what an import brought, and what was learned from it.
 
         Memories edited since stay."""
         done = caller.engine.imports.undo(id, caller.owner, git=git)
-        return ImportUndone(id=id, removed=done.removed, kept=list(done.kept), returned=list(done.returned))
+        return ImportUndoResponse(id=id, removed=done.removed, kept=list(done.kept), returned=list(done.returned))
 
     @routes.delete("/imports/{id}", status_code=204, responses=error_responses(404, 409))
     def drop(request: Request, id: str, caller: ScopedCaller) -> None:
@@ -210,7 +210,7 @@ def _add_status_routes(routes: APIRouter) -> None:
         _get_uploads(request).drop(caller.owner, id)
 
 
-async def _receive_piece(request: Request, caller: IdentifiedCaller, id: str, offset: int, settings: Settings) -> ImportStatus:
+async def _receive_piece(request: Request, caller: IdentifiedCaller, id: str, offset: int, settings: Settings) -> ImportProgressResponse:
     """Append the body; start the import when the file is complete."""
     uploads = _get_uploads(request)
     upload, size = await asyncio.to_thread(uploads.get, caller.owner, id), offset
@@ -259,25 +259,25 @@ def _read_chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _to_report(report: Mapping[str, Any]) -> ImportReport:
-    bad = [UnreadLine(line=line, message=message) for line, message in report["bad"][:_BAD]]
-    return ImportReport.model_validate({**report, "bad": bad})
+def _to_report(report: Mapping[str, Any]) -> ImportCountsResponse:
+    bad = [UnreadableLineResponse(line=line, message=message) for line, message in report["bad"][:_BAD]]
+    return ImportCountsResponse.model_validate({**report, "bad": bad})
 
 
-def _to_status(one: FileUpload, received: int, logged: ImportRun | None) -> ImportStatus:
+def _to_status(one: FileUpload, received: int, logged: ImportRun | None) -> ImportProgressResponse:
     report = None if one.report is None else _to_report(one.report)
     held = {name: getattr(one, name) for name in ("id", "format", "name", "state", "length", "done", "total", "error", "created_at")}
     if logged is not None and logged.state == "undone":
         held["state"] = logged.state
-    return ImportStatus(**held, scope=list(Scope.parse(one.scope).labels), received=received, report=report)
+    return ImportProgressResponse(**held, scope=list(Scope.parse(one.scope).labels), received=received, report=report)
 
 
-def _from_log(entry: ImportRun) -> ImportStatus:
+def _from_log(entry: ImportRun) -> ImportProgressResponse:
     counts = {name: getattr(entry, name) for name in ("id", "stored", "existing", "refused", "edges")}
     held = {name: getattr(entry, name) for name in ("id", "format", "name", "state")}
     done, scope = entry.stored + entry.existing, list(Scope.parse(entry.scope).labels)
-    report = ImportReport(**counts, bad=[], scopes={entry.scope: done}) if entry.state != "running" else None
-    return ImportStatus(
+    report = ImportCountsResponse(**counts, bad=[], scopes={entry.scope: done}) if entry.state != "running" else None
+    return ImportProgressResponse(
         **held,
         scope=scope,
         length=-1,

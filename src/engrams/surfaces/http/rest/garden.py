@@ -66,11 +66,11 @@ class GardenCycleResponse(BaseModel):
     notes: list[str]
 
 
-class CycleList(BaseModel):
+class GardenCycleListResponse(BaseModel):
     reports: list[GardenCycleResponse]
 
 
-class QueuedGardenCycle(BaseModel):
+class QueuedGardenCycleResponse(BaseModel):
     id: str
     at: datetime
     priority: int
@@ -85,7 +85,7 @@ class GardenStatusResponse(BaseModel):
 
     state: Literal["running", "interrupted", "paused", "scheduled", "idle", "disabled"]
     next: datetime | None
-    queue: list[QueuedGardenCycle]
+    queue: list[QueuedGardenCycleResponse]
     last: GardenCycleResponse | None
     failures: int
     usage: dict[str, int]
@@ -100,32 +100,32 @@ class GardenStepResponse(BaseModel):
     reason: str
 
 
-class ConflictingStatement(BaseModel):
+class ConflictingStatementResponse(BaseModel):
     id: str
     text: str
     at: datetime
 
 
-class ConflictResponse(BaseModel):
+class StatementConflictResponse(BaseModel):
     """Contradiction; `keep`: the memory that would hold without a decision."""
 
-    one: ConflictingStatement
-    other: ConflictingStatement
+    one: ConflictingStatementResponse
+    other: ConflictingStatementResponse
     reason: str
     keep: str
 
 
-class PlanResponse(BaseModel):
+class GardenPlanResponse(BaseModel):
     steps: list[GardenStepResponse]
-    conflicts: list[ConflictResponse]
+    conflicts: list[StatementConflictResponse]
     notes: list[str]
 
 
-class ConflictList(BaseModel):
-    conflicts: list[ConflictResponse]
+class StatementConflictListResponse(BaseModel):
+    conflicts: list[StatementConflictResponse]
 
 
-class UndoResponse(BaseModel):
+class GardenUndoResponse(BaseModel):
     """Undone cycle; `left`: memories changed since, which stay as they are."""
 
     cycle: str
@@ -137,11 +137,11 @@ class ConflictDecisionResponse(BaseModel):
     dropped: str | None
 
 
-class WakeResponse(BaseModel):
+class GardenWakeResponse(BaseModel):
     id: str
 
 
-class CancelResponse(BaseModel):
+class GardenCancelResponse(BaseModel):
     cancelled: int
 
 
@@ -154,16 +154,16 @@ def router(settings: Settings) -> APIRouter:
         return GardenStatusResponse.model_validate(caller.engine.garden.status(caller.owner))
 
     @routes.get("/plan", responses=error_responses())
-    def plan(caller: PersonCaller, job: JobsParam = []) -> PlanResponse:  # noqa: B006 - FastAPI copies defaults
+    def plan(caller: PersonCaller, job: JobsParam = []) -> GardenPlanResponse:  # noqa: B006 - FastAPI copies defaults
         """Plan a cycle without changing anything."""
         made = caller.engine.garden.plan(caller.owner, job)
         steps = [GardenStepResponse.model_validate(step.to_dict()) for step in made.steps]
-        return PlanResponse(steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes))
+        return GardenPlanResponse(steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes))
 
     @routes.get("/reports", responses=error_responses())
-    def reports(caller: PersonCaller) -> CycleList:
+    def reports(caller: PersonCaller) -> GardenCycleListResponse:
         """List the last cycles, oldest first."""
-        return CycleList(
+        return GardenCycleListResponse(
             reports=[GardenCycleResponse.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)]
         )
 
@@ -173,14 +173,14 @@ def router(settings: Settings) -> APIRouter:
         return GardenCycleResponse.model_validate(asdict(caller.engine.garden.run(caller.owner, body.jobs)))
 
     @routes.post("/undo", responses=error_responses(404, 409))
-    def undo(body: GardenUndoRequest, caller: PersonCaller) -> UndoResponse:
+    def undo(body: GardenUndoRequest, caller: PersonCaller) -> GardenUndoResponse:
         """Undo a cycle, except for memories that changed since."""
-        return UndoResponse.model_validate(asdict(caller.engine.garden.undo(caller.owner, body.cycle)))
+        return GardenUndoResponse.model_validate(asdict(caller.engine.garden.undo(caller.owner, body.cycle)))
 
     @routes.get("/conflicts", responses=error_responses())
-    def conflicts(caller: PersonCaller) -> ConflictList:
+    def conflicts(caller: PersonCaller) -> StatementConflictListResponse:
         """List contradicting statements, newest first."""
-        return ConflictList(conflicts=_to_conflicts(caller.engine.garden.conflicts(caller.owner)))
+        return StatementConflictListResponse(conflicts=_to_conflicts(caller.engine.garden.conflicts(caller.owner)))
 
     @routes.post("/decide", responses=error_responses(404, 409))
     def decide(body: GardenDecideRequest, caller: PersonCaller) -> ConflictDecisionResponse:
@@ -189,15 +189,15 @@ def router(settings: Settings) -> APIRouter:
         return ConflictDecisionResponse(dropped=dropped.id if dropped else None)
 
     @routes.post("/queue", responses=error_responses())
-    def wake(body: GardenWakeRequest, caller: PersonCaller) -> WakeResponse:
+    def wake(body: GardenWakeRequest, caller: PersonCaller) -> GardenWakeResponse:
         """Schedule a cycle."""
         at = caller.engine.now() + timedelta(minutes=body.minutes)
-        return WakeResponse(id=caller.engine.garden.wake(caller.owner, at, priority=body.priority, why=body.why))
+        return GardenWakeResponse(id=caller.engine.garden.wake(caller.owner, at, priority=body.priority, why=body.why))
 
     @routes.delete("/queue/{id}", responses=error_responses())
-    def cancel(id: str, caller: PersonCaller) -> CancelResponse:
+    def cancel(id: str, caller: PersonCaller) -> GardenCancelResponse:
         """Remove an entry from the queue; 0: there was none of yours."""
-        return CancelResponse(cancelled=caller.engine.garden.cancel(id, scope=caller.owner))
+        return GardenCancelResponse(cancelled=caller.engine.garden.cancel(id, scope=caller.owner))
 
     @routes.post("/pause", responses=error_responses())
     def pause(body: GardenPauseRequest, caller: PersonCaller) -> GardenStatusResponse:
@@ -207,5 +207,5 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _to_conflicts(found: Sequence[StatementConflict]) -> list[ConflictResponse]:
-    return [ConflictResponse.model_validate(each.to_dict()) for each in found]
+def _to_conflicts(found: Sequence[StatementConflict]) -> list[StatementConflictResponse]:
+    return [StatementConflictResponse.model_validate(each.to_dict()) for each in found]

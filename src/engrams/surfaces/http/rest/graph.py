@@ -19,7 +19,7 @@ from engrams.types import Edge, EdgeType, Kind, Record, Status, Tier
 _LABEL = 160
 
 
-class GraphNode(BaseModel):
+class MemoryGraphNodeResponse(BaseModel):
     """Node of the graph.
 
     ``type``: memory, tag, topic or concept; the other fields are for memories."""
@@ -34,7 +34,7 @@ class GraphNode(BaseModel):
     importance: float | None = None
 
 
-class GraphLink(BaseModel):
+class MemoryGraphLinkResponse(BaseModel):
     source: str
     target: str
     type: EdgeType
@@ -42,9 +42,9 @@ class GraphLink(BaseModel):
     count: int
 
 
-class GraphResponse(BaseModel):
-    nodes: list[GraphNode]
-    edges: list[GraphLink]
+class MemoryGraphResponse(BaseModel):
+    nodes: list[MemoryGraphNodeResponse]
+    edges: list[MemoryGraphLinkResponse]
     more: bool
 
 
@@ -52,21 +52,21 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["graph"], route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get("/graph", responses=error_responses(404))
-    def graph(asked: Annotated[requests.GraphQuery, Query()], caller: ScopedCaller) -> GraphResponse:
+    def graph(asked: Annotated[requests.MemoryGraphQuery, Query()], caller: ScopedCaller) -> MemoryGraphResponse:
         """List memories, tags and topics with their links.
 
         Around `focus`, `depth` steps far, or else around the newest memories. `more`: the limit left some out."""
         most = min(asked.limit, settings.limits.results)
         start = _focus_nodes(caller, asked.focus) if asked.focus else _newest_nodes(caller, asked, most)
-        return _to_response(*GraphWalk(caller, asked, most).expand(start, asked.depth))
+        return _to_response(*MemoryGraphWalker(caller, asked, most).expand(start, asked.depth))
 
     return routes
 
 
-class GraphWalk:
+class MemoryGraphWalker:
     """Walk along links from start nodes, limited in depth and nodes."""
 
-    def __init__(self, caller: IdentifiedCaller, asked: requests.GraphQuery, most: int) -> None:
+    def __init__(self, caller: IdentifiedCaller, asked: requests.MemoryGraphQuery, most: int) -> None:
         self._caller, self._asked, self._most = caller, asked, most
         self._nodes: dict[str, Record | None] = {}
         self._edges: dict[tuple[str, str, str], Edge] = {}
@@ -111,7 +111,7 @@ def _focus_nodes(caller: IdentifiedCaller, focus: list[str]) -> dict[str, Record
     return nodes
 
 
-def _newest_nodes(caller: IdentifiedCaller, asked: requests.GraphQuery, most: int) -> dict[str, Record | None]:
+def _newest_nodes(caller: IdentifiedCaller, asked: requests.MemoryGraphQuery, most: int) -> dict[str, Record | None]:
     """Load the newest memories, leaving room for tags and topics."""
     tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
     page = caller.engine.list(
@@ -124,18 +124,19 @@ def _newest_nodes(caller: IdentifiedCaller, asked: requests.GraphQuery, most: in
     return {record.id: record for record in page.records}
 
 
-def _to_response(nodes: Mapping[str, Record | None], edges: Sequence[Edge], more: bool) -> GraphResponse:
+def _to_response(nodes: Mapping[str, Record | None], edges: Sequence[Edge], more: bool) -> MemoryGraphResponse:
     links = [
-        GraphLink(source=each.source, target=each.target, type=each.type, weight=round(each.weight, 6), count=each.count) for each in edges
+        MemoryGraphLinkResponse(source=each.source, target=each.target, type=each.type, weight=round(each.weight, 6), count=each.count)
+        for each in edges
     ]
-    return GraphResponse(nodes=[_to_node(name, record) for name, record in nodes.items()], edges=links, more=more)
+    return MemoryGraphResponse(nodes=[_to_node(name, record) for name, record in nodes.items()], edges=links, more=more)
 
 
-def _to_node(name: str, record: Record | None) -> GraphNode:
+def _to_node(name: str, record: Record | None) -> MemoryGraphNodeResponse:
     if record is None:
         sort, _, label = name.partition(":")
-        return GraphNode(id=name, type=sort if label else "memory", label=label or name)
-    return GraphNode(
+        return MemoryGraphNodeResponse(id=name, type=sort if label else "memory", label=label or name)
+    return MemoryGraphNodeResponse(
         id=name,
         type="memory",
         label=record.text[:_LABEL],

@@ -25,14 +25,14 @@ StateParam = Annotated[list[State], Query(description="Also list the jobs in the
 LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many of them.")]
 
 
-class FailedJob(BaseModel):
+class FailedJobResponse(BaseModel):
     id: str
     kind: str
     attempt: int
     error: str
 
 
-class ListedJob(FailedJob):
+class ListedJobResponse(FailedJobResponse):
     """Job in the list; ``due``: its next run; ``doing``: its work now."""
 
     state: str
@@ -50,7 +50,7 @@ class ModelLatencyResponse(BaseModel):
     longest_seconds: float
 
 
-class JobsResponse(BaseModel):
+class JobListResponse(BaseModel):
     """Background jobs.
 
     For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the owner's and the server's own, these
@@ -59,13 +59,13 @@ class JobsResponse(BaseModel):
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
-    dead: list[FailedJob]
-    items: list[ListedJob]
+    dead: list[FailedJobResponse]
+    items: list[ListedJobResponse]
     pace: ModelLatencyResponse
     queue_seconds: float
 
 
-class RetryResponse(BaseModel):
+class JobRetryResponse(BaseModel):
     retried: int
 
 
@@ -73,16 +73,16 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["jobs"], route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get("/jobs", responses=error_responses())
-    def jobs(caller: ScopedCaller, state: StateParam = [], limit: LimitParam = 100) -> JobsResponse:  # noqa: B006 - FastAPI copies defaults
+    def jobs(caller: ScopedCaller, state: StateParam = [], limit: LimitParam = 100) -> JobListResponse:  # noqa: B006 - FastAPI copies defaults
         """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
         numbers = {kind: dict(states) for kind, states in work["jobs"].items()} if caller.is_admin else _count_own_jobs(caller)
         listed = _list_own_jobs(caller, state)[:limit] if state else []
-        return JobsResponse(
+        return JobListResponse(
             jobs=numbers,
             lag_seconds=work["lag_seconds"] if caller.is_admin else _own_lag(caller),
             dead=[
-                FailedJob(id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job))
+                FailedJobResponse(id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job))
                 for job in _list_own_jobs(caller, ["dead"])
             ],
             items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
@@ -91,14 +91,14 @@ def router(settings: Settings) -> APIRouter:
         )
 
     @routes.post("/jobs/retry", responses=error_responses(404))
-    def retry(body: requests.JobRetryRequest, caller: ScopedCaller) -> RetryResponse:
+    def retry(body: requests.JobRetryRequest, caller: ScopedCaller) -> JobRetryResponse:
         """Queue failed jobs again."""
         own = {job.id for job in _list_own_jobs(caller, ["dead"])}
         unknown = [one for one in body.ids if one not in own]
         if unknown:
             raise NotFoundError("There is no failed job of that id here.", hint="GET /v1/jobs lists them.")
         chosen = body.ids or sorted(own)
-        return RetryResponse(retried=caller.engine.retry(chosen) if chosen else 0)
+        return JobRetryResponse(retried=caller.engine.retry(chosen) if chosen else 0)
 
     return routes
 
@@ -133,8 +133,8 @@ def _visible_error(job: Job) -> str:
     return job.error if job.payload.get("scope") or job.payload.get("owner") else ""
 
 
-def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJob:
-    return ListedJob(
+def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJobResponse:
+    return ListedJobResponse(
         id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job), state=job.state, due=job.due, created_at=job.created_at,
         doing=told["doing"], age_seconds=told["age_seconds"],
     )  # fmt: skip

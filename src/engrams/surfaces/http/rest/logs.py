@@ -36,7 +36,7 @@ class SessionLogRequest(RequestBody):
         return {"owner": caller.scope.key, "id": key, "at": self.at, "incognito": incognito}
 
 
-class LogQuery(BaseModel):
+class SessionLogQuery(BaseModel):
     """Selection of log entries, newest first."""
 
     session: str = Field("", description="Only of the session with this name.")
@@ -47,10 +47,10 @@ class LogQuery(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """Build the keyword arguments that both logs take."""
-        return {name: getattr(self, name) for name in LogQuery.model_fields}
+        return {name: getattr(self, name) for name in SessionLogQuery.model_fields}
 
 
-class SessionLogEntry(BaseModel):
+class SessionLogEntryResponse(BaseModel):
     """Entry of a log; ``id`` and ``session`` are hashes.
 
     ``owner``: a scope's key; null where nobody is named."""
@@ -74,7 +74,7 @@ def set_status(response: Response, outcome: LogWriteOutcome | None) -> None:
     response.status_code = 201 if outcome is LogWriteOutcome.STORED else 200
 
 
-class FeedbackRequest(SessionLogRequest):
+class SessionFeedbackRequest(SessionLogRequest):
     """Opinion of somebody on one of their sessions."""
 
     label: FeedbackLabel | None = Field(description="null: they dismissed the question, and nothing is kept.")
@@ -82,7 +82,7 @@ class FeedbackRequest(SessionLogRequest):
     modality: SessionMedium = SessionMedium.TEXT
 
 
-class FeedbackOutcome(BaseModel):
+class FeedbackLogWriteResponse(BaseModel):
     """Outcome: stored, known, lost or dismissed.
 
     known: its key was there. lost: it could not be written; `/health` counts those. dismissed: nothing is kept."""
@@ -90,13 +90,13 @@ class FeedbackOutcome(BaseModel):
     outcome: LogWriteOutcome | Literal["dismissed"]
 
 
-class FeedbackFilter(LogQuery):
+class FeedbackQuery(SessionLogQuery):
     """Selection of feedback, newest first."""
 
     everyone: bool = Field(False, description="Everybody's, for those who may see it.")
 
 
-class FeedbackEntry(SessionLogEntry):
+class FeedbackEntryResponse(SessionLogEntryResponse):
     """Feedback as it is kept: ``id`` and ``session`` are hashes."""
 
     label: FeedbackLabel
@@ -104,29 +104,29 @@ class FeedbackEntry(SessionLogEntry):
     modality: SessionMedium
 
 
-class FeedbackList(BaseModel):
-    records: list[FeedbackEntry]
+class FeedbackListResponse(BaseModel):
+    records: list[FeedbackEntryResponse]
 
 
 def feedback_router(settings: Settings) -> APIRouter:
-    return log_router(settings, "feedback", FeedbackOutcome, add_feedback, list_feedback)
+    return log_router(settings, "feedback", FeedbackLogWriteResponse, add_feedback, list_feedback)
 
 
 def add_feedback(
-    body: FeedbackRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
-) -> FeedbackOutcome:
+    body: SessionFeedbackRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+) -> FeedbackLogWriteResponse:
     """Store this person's opinion of one of their sessions."""
     options = body.options(caller, idempotency_key)
     outcome = _feedback_log(request).add(body.session, body.label, source=body.source, modality=body.modality, **options)
     set_status(response, outcome)
-    return FeedbackOutcome(outcome=outcome or "dismissed")
+    return FeedbackLogWriteResponse(outcome=outcome or "dismissed")
 
 
-def list_feedback(request: Request, caller: PersonCaller, asked: Annotated[FeedbackFilter, Query()]) -> FeedbackList:
+def list_feedback(request: Request, caller: PersonCaller, asked: Annotated[FeedbackQuery, Query()]) -> FeedbackListResponse:
     """List this person's feedback, newest first."""
     owner = caller.owner_filter(caller.scope, asked.everyone, "feedback")
     found = _feedback_log(request).list(owner=owner, **asked.options())
-    return FeedbackList(records=[FeedbackEntry.model_validate(record, from_attributes=True) for record in found])
+    return FeedbackListResponse(records=[FeedbackEntryResponse.model_validate(record, from_attributes=True) for record in found])
 
 
 def _feedback_log(request: Request) -> FeedbackLog:
@@ -134,7 +134,7 @@ def _feedback_log(request: Request) -> FeedbackLog:
     return log
 
 
-class CrisisRequest(SessionLogRequest):
+class CrisisReportRequest(SessionLogRequest):
     """Crisis noticed in a session, without a word of what was said."""
 
     classifier: CrisisDetectionSource
@@ -142,19 +142,19 @@ class CrisisRequest(SessionLogRequest):
     reason: str = Field("", description="The classifier's own words, never the person's; cut at 500 characters.")
 
 
-class CrisisOutcome(BaseModel):
+class CrisisLogWriteResponse(BaseModel):
     """Outcome: stored, known (its key was there) or lost (`/health` counts those)."""
 
     outcome: LogWriteOutcome
 
 
-class CrisisFilter(LogQuery):
+class CrisisQuery(SessionLogQuery):
     """Selection of crises, newest first."""
 
     owner: str = Field("", description="Only of this owner, as `user/ann`, and what is below.")
 
 
-class CrisisEntry(SessionLogEntry):
+class CrisisEntryResponse(SessionLogEntryResponse):
     """Crisis as it is kept: ``id`` and ``session`` are hashes."""
 
     classifier: CrisisDetectionSource
@@ -162,8 +162,8 @@ class CrisisEntry(SessionLogEntry):
     reason: str
 
 
-class CrisisList(BaseModel):
-    records: list[CrisisEntry]
+class CrisisListResponse(BaseModel):
+    records: list[CrisisEntryResponse]
 
 
 class CrisisPurgeResponse(BaseModel):
@@ -171,31 +171,31 @@ class CrisisPurgeResponse(BaseModel):
 
 
 def safety_router(settings: Settings) -> APIRouter:
-    routes = log_router(settings, "safety", CrisisOutcome, add_crisis, list_crises)
+    routes = log_router(settings, "safety", CrisisLogWriteResponse, add_crisis, list_crises)
     routes.add_api_route("/safety", purge_crises, methods=["DELETE"], responses=error_responses())
     return routes
 
 
 def add_crisis(
-    body: CrisisRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
-) -> CrisisOutcome:
+    body: CrisisReportRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+) -> CrisisLogWriteResponse:
     """Store a crisis once; a failed write is an outcome, no error."""
     options = body.options(caller, idempotency_key)
     outcome = _safety_log(request).append_once(
         body.session, classifier=body.classifier, severity=body.severity, reason=body.reason, **options
     )
     set_status(response, outcome)
-    return CrisisOutcome(outcome=outcome)
+    return CrisisLogWriteResponse(outcome=outcome)
 
 
 def list_crises(
     request: Request,
     caller: PersonCaller,  # noqa: ARG001 - the audit log notes who looked
-    asked: Annotated[CrisisFilter, Query()],
-) -> CrisisList:
+    asked: Annotated[CrisisQuery, Query()],
+) -> CrisisListResponse:
     """List everybody's crises, newest first."""
     found = _safety_log(request).list(owner=asked.owner, **asked.options())
-    return CrisisList(records=[CrisisEntry.model_validate(record, from_attributes=True) for record in found])
+    return CrisisListResponse(records=[CrisisEntryResponse.model_validate(record, from_attributes=True) for record in found])
 
 
 def purge_crises(

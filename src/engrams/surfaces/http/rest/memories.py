@@ -34,9 +34,11 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post(
         "/memories",
         status_code=201,
-        responses={200: {"model": responses.AddResponse, "description": "It was there."}, **error_responses(409)},
+        responses={200: {"model": responses.MemoryAddResponse, "description": "It was there."}, **error_responses(409)},
     )
-    def add(body: requests.AddRequest, response: Response, caller: ScopedCaller, idempotency_key: KeyHeader = "") -> responses.AddResponse:
+    def add(
+        body: requests.MemoryAddRequest, response: Response, caller: ScopedCaller, idempotency_key: KeyHeader = ""
+    ) -> responses.MemoryAddResponse:
         """Store a text, or the messages of a conversation.
 
         It is durable and found by the next search."""
@@ -47,10 +49,10 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
         )
         if all(receipt.outcome == "duplicate" for receipt in receipts):
             response.status_code = 200
-        return responses.AddResponse(results=[responses.to_receipt(receipt) for receipt in receipts])
+        return responses.MemoryAddResponse(results=[responses.to_receipt(receipt) for receipt in receipts])
 
     @routes.get("/memories", responses=error_responses())
-    def find(asked: Annotated[requests.ListQuery, Query()], caller: ScopedCaller) -> responses.MemoryPage:
+    def find(asked: Annotated[requests.MemoryListQuery, Query()], caller: ScopedCaller) -> responses.MemoryPageResponse:
         """List memories by their fields, a page at a time.
 
         `next` is empty on the last page."""
@@ -68,7 +70,7 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
             after=asked.after,
             limit=min(asked.limit, settings.limits.results),
         )
-        return responses.MemoryPage(memories=[responses.to_memory(record) for record in page.records], next=page.next)
+        return responses.MemoryPageResponse(memories=[responses.to_memory(record) for record in page.records], next=page.next)
 
 
 def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
@@ -85,7 +87,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
 
     @routes.patch("/memories/{id}", responses=error_responses(404, 409, 412), response_model=responses.ChangedMemoryResponse)
     def change(
-        id: str, body: requests.EditRequest, response: Response, caller: ScopedCaller, if_match: TagHeader = ""
+        id: str, body: requests.MemoryEditRequest, response: Response, caller: ScopedCaller, if_match: TagHeader = ""
     ) -> responses.ChangedMemoryResponse | Response:
         """Change the fields that are sent.
 
@@ -117,9 +119,11 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _add_history_routes(routes: APIRouter) -> None:
     @routes.get("/memories/{id}/history", responses=error_responses(404))
-    def history(id: str, caller: ScopedCaller) -> responses.HistoryResponse:
+    def history(id: str, caller: ScopedCaller) -> responses.MemoryHistoryResponse:
         """List the changes of one memory, oldest first."""
-        return responses.HistoryResponse(changes=[responses.to_change(entry) for entry in caller.engine.history(id, scope=caller.owner)])
+        return responses.MemoryHistoryResponse(
+            changes=[responses.to_change(entry) for entry in caller.engine.history(id, scope=caller.owner)]
+        )
 
     @routes.post("/memories/{id}/restore", responses=error_responses(404, 409))
     def restore(id: str, response: Response, caller: ScopedCaller) -> responses.MemoryResponse:
@@ -138,7 +142,7 @@ def _add_history_routes(routes: APIRouter) -> None:
         return responses.PurgeResponse.of(caller.engine.purge(ids, scope=caller.owner, git=body.git), reach)
 
     @routes.post("/purge/about", responses=error_responses())
-    def about(body: requests.PurgeAboutRequest, caller: ScopedCaller) -> responses.PurgeCandidatesResponse:
+    def about(body: requests.PurgeCandidatesRequest, caller: ScopedCaller) -> responses.PurgeCandidatesResponse:
         """List memories about somebody or something, to choose what to purge.
 
         Nothing is changed; `POST /v1/purge` erases the chosen ids."""
@@ -152,7 +156,7 @@ def _add_history_routes(routes: APIRouter) -> None:
         return responses.ChangeReportResponse.model_validate(report)
 
 
-def _add_text(body: requests.AddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> Receipt:
+def _add_text(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> Receipt:
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
@@ -164,7 +168,7 @@ def _add_text(body: requests.AddRequest, caller: IdentifiedCaller, key: str, set
     return receipt
 
 
-def _add_messages(body: requests.AddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> tuple[Receipt, ...]:
+def _add_messages(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> tuple[Receipt, ...]:
     if body.tags or body.at or body.meta:
         raise RefusedError("tags, at and meta belong to a text.", hint="Give each message its own `at` and `meta`.")
     turns = [

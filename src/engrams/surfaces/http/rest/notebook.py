@@ -29,7 +29,7 @@ LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many me
 BucketsParam = Annotated[int, Query(ge=1, le=366, description="Into how many pieces the time is cut.")]
 
 
-class NotebookTopic(BaseModel):
+class NotebookTopicResponse(BaseModel):
     """Topic with its memories; ``product``: display name of its layer."""
 
     topic: str
@@ -38,10 +38,10 @@ class NotebookTopic(BaseModel):
 
 
 class NotebookResponse(BaseModel):
-    topics: list[NotebookTopic]
+    topics: list[NotebookTopicResponse]
 
 
-class TimelineBucket(BaseModel):
+class TimelinePeriodResponse(BaseModel):
     """Period from ``at`` on; ``added``: new memories by layer."""
 
     at: datetime
@@ -51,7 +51,7 @@ class TimelineBucket(BaseModel):
 class TimelineResponse(BaseModel):
     """Timeline; ``more``: older memories were not counted."""
 
-    points: list[TimelineBucket]
+    points: list[TimelinePeriodResponse]
     more: bool
 
 
@@ -94,14 +94,16 @@ def router(settings: Settings) -> APIRouter:
             place = int((at - first) / piece) if piece else 0
             counted[max(0, min(place, buckets - 1))][layer] += 1
         return TimelineResponse(
-            points=[TimelineBucket(at=first + piece * place, added=dict(added)) for place, added in enumerate(counted)], more=more
+            points=[TimelinePeriodResponse(at=first + piece * place, added=dict(added)) for place, added in enumerate(counted)], more=more
         )
 
     return routes
 
 
-def _to_topic(name: str, records: Sequence[Record]) -> NotebookTopic:
-    return NotebookTopic(topic=name, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records])
+def _to_topic(name: str, records: Sequence[Record]) -> NotebookTopicResponse:
+    return NotebookTopicResponse(
+        topic=name, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records]
+    )
 
 
 def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping[str, str]:

@@ -55,7 +55,7 @@ class RequestBody(BaseModel):
         return _replace_surrogates(sent)
 
 
-class MessageBody(RequestBody):
+class AddedMessage(RequestBody):
     """Turn of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"] = "user"
@@ -67,11 +67,11 @@ class MessageBody(RequestBody):
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
-class AddRequest(RequestBody):
+class MemoryAddRequest(RequestBody):
     """Text (one statement) or messages (a conversation) to store."""
 
     text: str | None = None
-    messages: list[MessageBody] | None = Field(None, min_length=1, max_length=MAX_IDS)
+    messages: list[AddedMessage] | None = Field(None, min_length=1, max_length=MAX_IDS)
     kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
     tags: list[str] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
     session: str = Field("", description="The conversation it was said in.")
@@ -79,13 +79,13 @@ class AddRequest(RequestBody):
     meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def check_source(self) -> AddRequest:
+    def check_source(self) -> MemoryAddRequest:
         if (self.text is None) == (self.messages is None):
             raise ValueError("give text or messages, one of them")
         return self
 
 
-class EditRequest(RequestBody):
+class MemoryEditRequest(RequestBody):
     """Edit of a memory; only the fields that are sent change."""
 
     text: str | None = None
@@ -134,7 +134,7 @@ class FieldCondition(RequestBody):
         return self
 
 
-class QuestionRequest(RequestBody):
+class MemoryQuestionRequest(RequestBody):
     """Question to memory."""
 
     query: str
@@ -142,13 +142,13 @@ class QuestionRequest(RequestBody):
     as_of: Moment | None = Field(None, description="As it was, and was known, at this time.")
 
 
-class SearchRequest(QuestionRequest):
+class SearchRequest(MemoryQuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
     where: list[FieldCondition] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
     history: StrictBool = Field(False, description="Also what was superseded or archived.")
 
 
-class ContextRequest(QuestionRequest):
+class ContextRequest(MemoryQuestionRequest):
     tokens: Count | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
     session: str = Field("", description="The conversation that it is a turn of.")
 
@@ -158,7 +158,7 @@ class PurgeRequest(RequestBody):
     git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")
 
 
-class PurgeAboutRequest(RequestBody):
+class PurgeCandidatesRequest(RequestBody):
     about: str = Field(min_length=1, max_length=200, description="A person, a place or a thing.")
 
 
@@ -170,7 +170,7 @@ class JobRetryRequest(RequestBody):
     ids: list[str] = Field(default_factory=list, max_length=MAX_IDS, description="Which; none means all of yours.")
 
 
-class ListQuery(BaseModel):
+class MemoryListQuery(BaseModel):
     """Filter, order and page of a list."""
 
     model_config = ConfigDict(extra="ignore")
@@ -187,7 +187,7 @@ class ListQuery(BaseModel):
     after: str = Field("", description="`next` of the page before.")
 
 
-class GraphQuery(BaseModel):
+class MemoryGraphQuery(BaseModel):
     """Part of the graph to show."""
 
     model_config = ConfigDict(extra="ignore")

@@ -19,7 +19,7 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict
 ScopeLabels = Annotated[list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))]
 
 
-class EvidenceQuote(BaseModel):
+class EvidenceQuoteResponse(BaseModel):
     quote: str
     source: str
     speaker: str
@@ -53,7 +53,7 @@ class MemoryResponse(BaseModel):
     tags: list[str]
     triggers: list[str]
     steps: list[str]
-    evidence: list[EvidenceQuote]
+    evidence: list[EvidenceQuoteResponse]
     provenance: dict[str, Any]
     importance: float
     confidence: float
@@ -66,7 +66,7 @@ class MemoryResponse(BaseModel):
     meta: dict[str, Any]
 
 
-class SourceResponse(BaseModel):
+class SourceEffectResponse(BaseModel):
     """Message behind a memory; ``effect``: superseded, forgotten, purged, shortened or kept."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -81,7 +81,7 @@ class AffectedMessagesResponse(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    sources: list[SourceResponse] = []
+    sources: list[SourceEffectResponse] = []
     also_said_in: list[str] = []
 
 
@@ -96,7 +96,7 @@ class ChangedMemoryResponse(MemoryResponse, AffectedMessagesResponse):
     """Changed memory, and what became of the messages behind it."""
 
 
-class MemoryPage(BaseModel):
+class MemoryPageResponse(BaseModel):
     memories: list[MemoryResponse]
     next: str
 
@@ -133,7 +133,7 @@ class SearchResponse(BaseModel):
     notes: list[str] = []
 
 
-class TraceRowResponse(BaseModel):
+class ExplainedCandidateResponse(BaseModel):
     id: str
     text: str
     score: float
@@ -141,7 +141,7 @@ class TraceRowResponse(BaseModel):
     dropped: str
 
 
-class StageResponse(BaseModel):
+class SearchStageResponse(BaseModel):
     name: str
     milliseconds: float
     count: int
@@ -150,8 +150,8 @@ class StageResponse(BaseModel):
 class ExplainResponse(SearchResponse):
     query: str
     understood: dict[str, Any]
-    stages: list[StageResponse]
-    rows: list[TraceRowResponse]
+    stages: list[SearchStageResponse]
+    rows: list[ExplainedCandidateResponse]
 
 
 class ContextResponse(BaseModel):
@@ -167,7 +167,7 @@ class ContextResponse(BaseModel):
     notes: list[str] = []
 
 
-class DerivedResponse(BaseModel):
+class DerivedMemoryResponse(BaseModel):
     id: str
     kind: Kind
     text: str
@@ -182,7 +182,7 @@ class StageDecisionResponse(BaseModel):
     reason: str
 
 
-class ReceiptResponse(BaseModel):
+class WriteReceiptResponse(BaseModel):
     """Result of writing one text."""
 
     id: str
@@ -190,13 +190,13 @@ class ReceiptResponse(BaseModel):
     outcome: str
     recorded_at: datetime
     searchable: list[str]
-    learned: list[DerivedResponse]
+    learned: list[DerivedMemoryResponse]
     pending: list[str]
     decisions: list[StageDecisionResponse]
 
 
-class AddResponse(BaseModel):
-    results: list[ReceiptResponse]
+class MemoryAddResponse(BaseModel):
+    results: list[WriteReceiptResponse]
 
 
 class HistoryEntryResponse(BaseModel):
@@ -209,7 +209,7 @@ class HistoryEntryResponse(BaseModel):
     after: JsonObject
 
 
-class HistoryResponse(BaseModel):
+class MemoryHistoryResponse(BaseModel):
     changes: list[HistoryEntryResponse]
 
 
@@ -224,7 +224,7 @@ class PurgeCandidatesResponse(BaseModel):
     memories: list[PurgeCandidateResponse]
 
 
-class PurgePlaceCheckResponse(BaseModel):
+class PurgePlaceResponse(BaseModel):
     """Place that was looked at, and how much of it holds words."""
 
     name: str
@@ -241,13 +241,13 @@ class PurgeResponse(AffectedMessagesResponse):
     removed: dict[str, int]
     remaining: dict[str, int]
     proven: bool
-    places: list[PurgePlaceCheckResponse]
+    places: list[PurgePlaceResponse]
 
     @classmethod
     def of(cls, erased: PurgeReport, report: ChangeReport) -> PurgeResponse:
-        places = [PurgePlaceCheckResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
+        places = [PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
         # The answer of an erasure does not repeat what was said.
-        sources = [SourceResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
+        sources = [SourceEffectResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
         told = {"removed": dict(erased.removed), "remaining": dict(erased.remaining), "proven": erased.proven}
         return cls(**told, places=places, sources=sources, also_said_in=list(report.also_said_in))
 
@@ -312,23 +312,25 @@ def to_explanation(found: SearchResult) -> ExplainResponse:
         abstain=found.abstain,
         query=trace.query,
         understood=to_json(dict(trace.understood)),
-        stages=[StageResponse(name=name, milliseconds=_round(ms), count=count) for name, ms, count in trace.stages],
+        stages=[SearchStageResponse(name=name, milliseconds=_round(ms), count=count) for name, ms, count in trace.stages],
         rows=[
-            TraceRowResponse(id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped)
+            ExplainedCandidateResponse(
+                id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped
+            )
             for row in trace.rows
         ],
         notes=list(found.notes),
     )
 
 
-def to_receipt(receipt: Receipt) -> ReceiptResponse:
-    return ReceiptResponse(
+def to_receipt(receipt: Receipt) -> WriteReceiptResponse:
+    return WriteReceiptResponse(
         id=receipt.id,
         scope=list(receipt.scope.labels),
         outcome=receipt.outcome,
         recorded_at=receipt.recorded_at,
         searchable=list(receipt.searchable),
-        learned=[DerivedResponse.model_validate(made, from_attributes=True) for made in receipt.derived],
+        learned=[DerivedMemoryResponse.model_validate(made, from_attributes=True) for made in receipt.derived],
         pending=list(receipt.pending),
         decisions=[StageDecisionResponse.model_validate(each, from_attributes=True) for each in receipt.decisions],
     )

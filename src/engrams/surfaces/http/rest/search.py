@@ -32,7 +32,7 @@ def router(settings: Settings) -> APIRouter:
         return responses.to_search(found)
 
     @routes.post("/explain", responses=error_responses())
-    def explain(body: requests.QuestionRequest, caller: ScopedCaller) -> responses.ExplainResponse:
+    def explain(body: requests.MemoryQuestionRequest, caller: ScopedCaller) -> responses.ExplainResponse:
         """Trace a search with all candidates; nothing is recorded.
 
         Every candidate has its scores, and why it was dropped."""

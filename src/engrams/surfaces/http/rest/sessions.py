@@ -33,7 +33,7 @@ class SessionResponse(BaseModel):
     ended: JsonObject
 
 
-class SessionList(BaseModel):
+class SessionListResponse(BaseModel):
     sessions: list[SessionResponse]
 
 
@@ -41,9 +41,9 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["sessions"], route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get("/sessions", responses=error_responses())
-    def sessions(caller: ScopedCaller, limit: LimitParam = 100) -> SessionList:
+    def sessions(caller: ScopedCaller, limit: LimitParam = 100) -> SessionListResponse:
         """List conversations, newest first."""
-        return SessionList(sessions=[_to_response(each) for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)])
+        return SessionListResponse(sessions=[_to_response(each) for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)])
 
     @routes.get("/sessions/{id}", responses=error_responses(404))
     def session(id: str, caller: ScopedCaller) -> SessionResponse:

@@ -18,11 +18,11 @@ from engrams.types import PRODUCT, Layer
 _SCOPES = 100
 
 
-class ScopesResponse(BaseModel):
+class ScopeListResponse(BaseModel):
     scopes: list[list[str]]
 
 
-class StatsResponse(BaseModel):
+class MemoryStatsResponse(BaseModel):
     """Counts of memories.
 
     ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of memories
@@ -40,7 +40,7 @@ class StatsResponse(BaseModel):
     scopes: int
 
 
-class WorkingItem(BaseModel):
+class WorkingTierItemResponse(BaseModel):
     """Item of the working tier, not judged yet."""
 
     id: str
@@ -49,7 +49,7 @@ class WorkingItem(BaseModel):
     importance: float
 
 
-class MemoryCountsResponse(BaseModel):
+class TierCountsResponse(BaseModel):
     """Counts of memories by tier and layer.
 
     ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first."""
@@ -57,7 +57,7 @@ class MemoryCountsResponse(BaseModel):
     tiers: dict[str, int]
     layers: dict[str, int]
     detail: dict[str, Any]
-    working: list[WorkingItem]
+    working: list[WorkingTierItemResponse]
 
 
 class SettingResponse(BaseModel):
@@ -70,12 +70,12 @@ class SettingResponse(BaseModel):
     secret: bool
 
 
-class SettingsResponse(BaseModel):
+class SettingsListResponse(BaseModel):
     preset: str
     settings: list[SettingResponse]
 
 
-class ActivityPoint(BaseModel):
+class ActivityMinuteResponse(BaseModel):
     """Activity of one minute; search times in milliseconds."""
 
     at: datetime
@@ -87,16 +87,16 @@ class ActivityPoint(BaseModel):
     search_p95: float
 
 
-class ModelUsage(BaseModel):
+class ModelUsageResponse(BaseModel):
     """Calls and tokens of the language model today (UTC), everybody's."""
 
     calls: int
     tokens: int
 
 
-class SeriesResponse(BaseModel):
-    points: list[ActivityPoint]
-    spent: ModelUsage
+class ActivitySeriesResponse(BaseModel):
+    points: list[ActivityMinuteResponse]
+    spent: ModelUsageResponse
 
 
 def router(settings: Settings) -> APIRouter:
@@ -108,18 +108,18 @@ def router(settings: Settings) -> APIRouter:
 
 def _add_count_routes(routes: APIRouter) -> None:
     @routes.get("/scopes", responses=error_responses())
-    def scopes(caller: ScopedCaller) -> ScopesResponse:
+    def scopes(caller: ScopedCaller) -> ScopeListResponse:
         """List the scopes that hold this person's memories."""
-        return ScopesResponse(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
+        return ScopeListResponse(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
 
     @routes.get("/stats", responses=error_responses())
-    def stats(caller: ScopedCaller) -> StatsResponse:
+    def stats(caller: ScopedCaller) -> MemoryStatsResponse:
         """Count memories by status, kind, layer, tier and scope."""
         held = caller.engine.stats(caller.scope)
         counts = {name: dict(held.get(name, {})) for name in ("status", "kind", "layer", "tier")}
         whole = sum(number for status, number in counts["status"].items() if status != "purged")
         vectors = dict(held.get("model", {})).get(held["embedder"], 0)
-        return StatsResponse(
+        return MemoryStatsResponse(
             **counts,
             product={PRODUCT[Layer(layer)]: number for layer, number in counts["layer"].items()},
             scope=_count_by_scope(caller),
@@ -132,7 +132,7 @@ def _add_count_routes(routes: APIRouter) -> None:
     @routes.get("/stats/series", responses=error_responses())
     def series(
         request: Request, caller: ScopedCaller, minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60
-    ) -> SeriesResponse:
+    ) -> ActivitySeriesResponse:
         """List requests and search times by minute, and model usage.
 
         Since the server started."""
@@ -140,23 +140,23 @@ def _add_count_routes(routes: APIRouter) -> None:
         now = int(caller.engine.now().timestamp() // 60)
         points = [_to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)]
         spent = caller.engine.stats(caller.scope)["spent"] if caller.is_admin else {}
-        return SeriesResponse(points=points, spent=ModelUsage(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)))
+        return ActivitySeriesResponse(points=points, spent=ModelUsageResponse(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)))
 
 
 def _add_process_routes(routes: APIRouter) -> None:
     @routes.get("/state", responses=error_responses())
-    def state(caller: ScopedCaller) -> MemoryCountsResponse:
+    def state(caller: ScopedCaller) -> TierCountsResponse:
         """Count memories by tier, with what this process caches."""
         held = caller.engine.stats(caller.scope)
         detail = caller.engine.tiers.state(caller.scope)
-        working = [WorkingItem(**item) for item in caller.engine.tiers.working(caller.scope)]
-        return MemoryCountsResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
+        working = [WorkingTierItemResponse(**item) for item in caller.engine.tiers.working(caller.scope)]
+        return TierCountsResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
 
     @routes.get("/settings", responses=error_responses())
-    def settings(caller: ScopedCaller) -> SettingsResponse:
+    def settings(caller: ScopedCaller) -> SettingsListResponse:
         """List all settings; keys and passwords are hidden."""
         own = caller.engine.settings
-        return SettingsResponse(preset=own.preset, settings=[_to_setting(own, info) for info in describe()])
+        return SettingsListResponse(preset=own.preset, settings=[_to_setting(own, info) for info in describe()])
 
 
 def _count_by_scope(caller: IdentifiedCaller) -> dict[str, int]:
@@ -186,8 +186,8 @@ def _hide_password(value: Any) -> Any:
     return to_json(value)
 
 
-def _to_point(minute: ActivityMinute) -> ActivityPoint:
-    return ActivityPoint(
+def _to_point(minute: ActivityMinute) -> ActivityMinuteResponse:
+    return ActivityMinuteResponse(
         at=datetime.fromtimestamp(minute.at * 60, UTC),
         requests=minute.requests,
         errors=minute.errors,

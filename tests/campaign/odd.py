@@ -297,11 +297,15 @@ def damage_file(world: World) -> None:
     paths = sorted((world.home / "vault" / "entries").rglob("*.md"))
     if paths:
         path = world.dice.choice(paths)
-        data = bytearray(path.read_bytes())
-        for key in KEY.findall(data.decode(errors="replace")):
+        whole = path.read_bytes()
+        keys = set(KEY.findall(whole.decode(errors="replace")))
+        for key in keys:
             world.ledger.tell("try-purge", key)
-        data[world.dice.randrange(len(data))] ^= world.dice.randrange(1, 256)
-        path.write_bytes(data)
+        place = world.dice.randrange(len(whole))
+        data = whole[:place] + bytes((whole[place] ^ world.dice.randrange(1, 256),)) + whole[place + 1 :]
+        # A byte that makes one parcel another would be told as a memory that came twice.
+        if keys >= set(KEY.findall(data.decode(errors="replace"))):
+            path.write_bytes(data)
 
 
 ODD: dict[str, Callable[[World], None]] = {

@@ -4,6 +4,7 @@ The only place that names a concrete store, model or file format."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,8 @@ def open(
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else _changed(settings, given)
     settings = in_test_mode(settings)
+    if not settings.is_volatile and any(find_database(settings).parent.glob("engrams-restore-unfinished")):
+        _finish_restore(settings)
     kept = store(settings, clock)
     upkeep = UpkeepSchedule(settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use")
     model = choose_chat(settings.chat, clock, kept, upkeep) if chat is None else inject(chat, settings.chat, clock, kept, upkeep)
@@ -219,9 +222,7 @@ def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupRe
     """Memory, and its files where there are some, in one file."""
     from engrams.vault.backup import backup as write
 
-    if engine.vault is None:
-        return write(_places(engine.settings), target, passphrase)
-    return vault(engine).backup(target, passphrase)
+    return write(_places(engine.settings), target, passphrase) if engine.vault is None else vault(engine).backup(target, passphrase)
 
 
 def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
@@ -233,6 +234,13 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
     if settings.encryption.enabled and encryption.find_keys(places.database.parent) is None:
         encrypt(settings)
     return count
+
+
+def _finish_restore(settings: Settings) -> None:
+    """Finish a restore of this home that was killed."""
+    from engrams.vault.backup import finish_restore as finish
+
+    finish(_list_places(settings))
 
 
 def encryption_status(settings: Settings) -> EncryptionStatus:
@@ -314,18 +322,17 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
     places = _places(settings)
     with open(settings) as engine:
         before: Vault = vault(engine)
+        before.rewrite() if files else before.sync()
         if files:
-            before.rewrite()
             return {"files": before.parts.state.count(), "problems": len(before.parts.state.problems())}
-        before.sync()
     for path in places.database.parent.glob(f"{places.database.name}*"):
         if path.name.removeprefix(places.database.name) in ("", "-wal", "-shm"):
             path.replace(path.with_name(path.name.replace(places.database.name, f"{places.database.name}.old", 1)))
     with open(settings) as engine:
         after = vault(engine)
         after.sync()
-        status = engine.stats()["status"]
-        return {"memories": sum(status.values()), "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
+        number = sum(engine.stats()["status"].values())
+        return {"memories": number, "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
 
 
 def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeCleaner] | None:
@@ -347,10 +354,8 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
             there = _changed(there, {"vault.enabled": places.vault.exists()})
             held = store(there, clock)
             beside = with_files(held, there, NullEmbedder(), None, clock)
-            try:
-                _purge_again(beside.parts.store if beside else held, _home(there, beside, clock), order, clock)
-            finally:
-                (beside.parts.store if beside else held).close()
+            with closing(beside.parts.store if beside else held) as whole:
+                _purge_again(whole, _home(there, beside, clock), order, clock)
 
         replace_backup(path, purge)
 

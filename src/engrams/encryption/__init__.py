@@ -7,6 +7,7 @@ from engrams.encryption.access import connect as connect
 from engrams.encryption.access import connect_copy as connect_copy
 from engrams.encryption.access import find_keys as find_keys
 from engrams.encryption.access import find_raw_keys as find_raw_keys
+from engrams.encryption.access import hold_home as hold_home
 from engrams.encryption.access import home_of as home_of
 from engrams.encryption.access import prepare_home as prepare_home
 from engrams.encryption.access import require_own_file as require_own_file

@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -23,6 +24,10 @@ from engrams.errors import ConflictError, ExtraError, InputError, RefusedError, 
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _PART = 1 << 20
+_PATIENCE = 10.0
+"""Seconds to wait for others that use the home."""
+UNFINISHED = "engrams-restore-unfinished"
+"""Folder in a home in which a backup is unpacked; what is left of it belongs to a restore that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +80,71 @@ def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupRe
 def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
     """Restore a backup into a home without memory; return its file count.
 
-    InputError: it is no backup, or is damaged. ConflictError: there is memory already. RefusedError: the passphrase is wrong or missing."""
-    if places.database.exists() or (places.database.parent / HEADER).exists() or (places.vault.exists() and any(places.vault.iterdir())):
-        raise ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
+    Repeating one that was killed finishes it. InputError: it is no backup, or is damaged. ConflictError: there is memory already.
+    RefusedError: the passphrase is wrong or missing. StoreError: another program uses the home."""
     home = places.database.parent
+    if _holds_memory(places) and not (home / UNFINISHED).exists():
+        raise _memory_here()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="engrams-restore-", dir=home) as folder:
-        plain = _decrypt(source, passphrase, Path(folder))
-        below = Path(folder) / "below"
-        manifest = _unpack(plain, below)
-        for name, place in ((HEADER, home / HEADER), ("vault", places.vault), ("state.db", places.state), ("memory.db", places.database)):
-            held = below / name
-            if held.exists():
+    with _hold(home):
+        work = home / UNFINISHED
+        finished = _finish(work, places)
+        if not finished and _holds_memory(places):
+            raise _memory_here()
+        work.mkdir(mode=0o700)
+        try:
+            manifest = _unpack(_decrypt(source, passphrase, work), work / "new")
+            if finished == {}:
+                (work / _MANIFEST).write_text(json.dumps(manifest))
+                (work / "new").rename(work / "whole")
+                _finish(work, places)
+            elif manifest != finished:
+                raise _memory_here()
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return len(manifest)
+
+
+def finish_restore(places: BackupPlaces) -> None:
+    """Finish a restore that was killed, or undo its beginning.
+    StoreError: it is still at work."""
+    with _hold(places.database.parent):
+        _finish(places.database.parent / UNFINISHED, places)
+
+
+def _finish(work: Path, places: BackupPlaces) -> dict[str, str]:
+    """Move what a restore unpacked into its places; its manifest, or {}."""
+    whole, manifest = work / "whole", dict[str, str]()
+    if whole.exists():
+        manifest = json.loads((work / _MANIFEST).read_text())
+        header = places.database.parent / HEADER
+        for name, place in ((HEADER, header), ("vault", places.vault), ("state.db", places.state), ("memory.db", places.database)):
+            held = whole / name
+            if held.is_dir() and place.is_dir():
+                shutil.copytree(held, place, dirs_exist_ok=True)
+            elif held.exists():
                 place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if place.is_dir():
-                    place.rmdir()
                 shutil.move(held, place)
         if (places.vault / ".git" / "HEAD").exists():
             # Folders that may be empty, and without which git knows no repository.
             for name in ("refs", "objects"):
                 (places.vault / ".git" / name).mkdir(exist_ok=True)
-    return len(manifest)
+    shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def _hold(home: Path) -> AbstractContextManager[None]:
+    """Hold a home alone, where homes can be locked."""
+    return encryption.hold_home(home, _PATIENCE) if os.name == "posix" else nullcontext()
+
+
+def _holds_memory(places: BackupPlaces) -> bool:
+    vault = places.vault
+    return places.database.exists() or (places.database.parent / HEADER).exists() or (vault.exists() and any(vault.iterdir()))
+
+
+def _memory_here() -> ConflictError:
+    return ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
 
 
 def replace_backup(path: Path, change: Callable[[BackupPlaces], object]) -> None:

@@ -181,7 +181,8 @@ class RecordQuery:
     ``order`` believed: corrections, then rules, then the rest by confidence times trust; it has one page only.
 
     ``predicates``: any of these. ``about``: names, folded; the subject holds one of them or is a part of it, as "ada" is of "ada lovelace";
-    one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins."""
+    one that is not ASCII may also be another. ``sources``: records whose evidence quotes any of these. ``prefix``: how the id begins.
+    ``saying``: at most 100 texts, of which the record holds one letter by letter, or with ``formerly`` its history does."""
 
     reach: ScopeReach
     kinds: tuple[Kind, ...] = ()
@@ -197,6 +198,8 @@ class RecordQuery:
     prefix: str = ""
     where: Where | None = None
     text: str = ""
+    saying: tuple[str, ...] = ()
+    formerly: bool = False
     order: Literal["newest", "oldest", "believed"] = "newest"
     after: str = ""
     limit: int = 100

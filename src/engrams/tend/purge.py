@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -27,7 +27,7 @@ from engrams.ports import (
 from engrams.tend.leaserenewal import LeaseKeeper
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
-from engrams.write.purgeplan import build_rewrites, list_texts, plan_purge
+from engrams.write.purgeplan import build_rewrites, find_saying, list_texts, plan_purge
 
 _LEASE = timedelta(seconds=30)
 """Time after which another worker goes on with a purge whose process died."""
@@ -147,27 +147,18 @@ class MemoryPurge:
 
     def _find_live(self, words: Sequence[str], purged: Sequence[str]) -> frozenset[str]:
         """Words that some memory which stays holds or held, whoever's it is."""
-        owners = dict.fromkeys(scope.owner for scope in self._deps.store.scopes(None))
+        store = self._deps.store
+        owners = dict.fromkeys(scope.owner for scope in store.scopes(None)) if words else {}
         statuses = tuple(status for status in Status if status is not Status.PURGED)
         reaches = [ScopeReach(owner, (owner,), tree=True) for owner in owners]
         queries = ((word, RecordQuery(reach, statuses=statuses, text=word, limit=1)) for word in words for reach in reaches)
-        found = {word for word, query in queries if self._deps.store.find(query).records}
-        left = set(words) - found
-        for reach in reaches if left else ():
-            for text in self._list_texts(RecordQuery(reach, statuses=statuses, limit=_PAGE)):
+        found = {word for word, query in queries if store.find(query).records}
+        left = [word for word in words if word not in found]
+        for owner in owners:
+            for text in (text for record in find_saying(left, owner, store, formerly=True) for text in list_texts(record, store)):
                 if any(word in text for word in left) and not any(word in text for word in purged):
                     found |= {word for word in left if word in text}
         return frozenset(found)
-
-    def _list_texts(self, query: RecordQuery) -> Iterator[str]:
-        """Yield all that memories say or said."""
-        store = self._deps.store
-        while True:
-            page = store.find(query)
-            yield from (text for record in page.records for text in list_texts(record, store))
-            if not page.next:
-                return
-            query = replace(query, after=page.next)
 
 
 def _to_place(name: str, ids: Sequence[str], advice: str) -> PurgePlaceCheck:

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from engrams.text.redact import LEAST
 from engrams.vault.path import make_slug
 
 _WIDTH = 24
-_KEY = 8
+_KEY, _BLOCK = 8, 4
+_MIX = 0x9E3779B1
+"""Multiplier that spreads four bytes over the numbers of a table."""
 _LONGEST = 256
 _WINDOWS = 2000
 """Pieces of one text that are looked for, at most; spread over all of it."""
@@ -31,11 +34,13 @@ class WordSearch:
     def __init__(self, words: Iterable[str]) -> None:
         found = {needle: origin for word in words for needle, origin in _make_needles(word) if len(needle) >= _KEY}
         self.origins: Mapping[bytes, str] = found
-        self._heads: dict[bytes, list[bytes]] = {}
-        self._table = np.zeros(1 << 24 if found else 1, dtype=bool)
+        self._needles: dict[int, list[tuple[bytes, int]]] = {}
+        self._table = np.zeros(1 << 16, dtype=bool)
         for needle in found:
-            self._heads.setdefault(needle[:_KEY], []).append(needle)
-            self._table[needle[0] | needle[1] << 8 | needle[2] << 16] = True
+            for skipped in range(_BLOCK):
+                code = int.from_bytes(needle[skipped : skipped + _BLOCK], "little")
+                self._needles.setdefault(code, []).append((needle, skipped))
+                self._table[(code * _MIX & 0xFFFFFFFF) >> 16] = True
 
     def find(self, data: bytes) -> set[bytes]:
         """Return the needles that some bytes hold."""
@@ -45,11 +50,17 @@ class WordSearch:
         """Yield each needle in some bytes, and where it begins."""
         if len(data) < _KEY or not self.origins:
             return
-        codes = np.frombuffer(data, dtype=np.uint8).astype(np.uint32)
-        for place in np.flatnonzero(self._table[codes[:-2] | codes[1:-1] << 8 | codes[2:] << 16]):
-            for needle in self._heads.get(data[place : place + _KEY], ()):
-                if data.startswith(needle, place):
-                    yield needle, int(place)
+        # Eight bytes hold four that begin at a multiple of four, wherever they stand.
+        blocks = np.frombuffer(data, "<u4", len(data) // _BLOCK)
+        likely = np.flatnonzero(self._table[(blocks * np.uint32(_MIX)) >> 16])
+        heads = np.ndarray((len(data) - _KEY + 1,), "<u8", data, strides=(1,))
+        for code, starts in _group(blocks[likely], likely * _BLOCK):
+            for needle, skipped in self._needles.get(code, ()):
+                begins = starts - skipped
+                begins = begins[(begins >= 0) & (begins < len(heads))]
+                for place in begins[heads[begins] == int.from_bytes(needle[:_KEY], "little")]:
+                    if data.startswith(needle, place):
+                        yield needle, int(place)
 
     def find_in_file(self, path: Path, home: Path) -> set[bytes]:
         """Return the needles in a file and in its name.
@@ -74,6 +85,16 @@ class WordSearch:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _group(codes: Any, starts: Any) -> Iterator[tuple[int, Any]]:
+    """Yield each code, and where it stands."""
+    order = np.argsort(codes, kind="stable")
+    codes, starts = codes[order], starts[order]
+    edges = np.flatnonzero(np.diff(codes)) + 1
+    for part, places in zip(np.split(codes, edges), np.split(starts, edges), strict=True):
+        if len(part):
+            yield int(part[0]), places
 
 
 def list_files(*roots: Path) -> tuple[Path, ...]:

@@ -20,6 +20,8 @@ _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 _SUMMARIES = (Kind.SUMMARY, Kind.EPISODE, Kind.GAP)
 _PAGE = 1000
 _ROUNDS = 4
+_WORDS = 100
+"""Words that one query looks for."""
 _ACTIVE = tuple(status for status in Status if status is not Status.PURGED)
 
 
@@ -167,14 +169,22 @@ def _find_repeats(
     """Find words held by memories that stay: summaries, and others."""
     derived: dict[str, tuple[str, ...]] = {}
     others: dict[str, tuple[str, ...]] = {}
-    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=_ACTIVE, limit=_PAGE)
-    while words:
-        page = store.find(query)
-        for record in page.records:
-            held = tuple(word for word in words if any(word in text for text in _texts_of(record))) if record.id not in ignored else ()
-            if held:
-                (derived if record.kind in _SUMMARIES else others)[record.id] = held
-        if not page.next:
-            break
-        query = replace(query, after=page.next)
+    for record in find_saying(words, owner, store):
+        held = tuple(word for word in words if any(word in text for text in _texts_of(record))) if record.id not in ignored else ()
+        if held:
+            (derived if record.kind in _SUMMARIES else others)[record.id] = held
     return derived, others
+
+
+def find_saying(words: Sequence[str], owner: Scope, store: RecordStore, formerly: bool = False) -> Iterator[Record]:
+    """Yield the owner's memories that hold any of the words letter by letter.
+    A memory may come again. ``formerly``: also those whose history holds them."""
+    reach = ScopeReach(owner, (owner,), tree=True)
+    for start in range(0, len(words), _WORDS):
+        query = RecordQuery(reach, statuses=_ACTIVE, saying=tuple(words[start : start + _WORDS]), formerly=formerly, limit=_PAGE)
+        while True:
+            page = store.find(query)
+            yield from page.records
+            if not page.next:
+                break
+            query = replace(query, after=page.next)

@@ -37,6 +37,10 @@ INSERT INTO vectors (record, model, data) VALUES (?, ?, ?) ON CONFLICT (owner, r
 -- name: folded_text
 instr(folded, ?) > 0
 
+-- name: saying_formerly
+EXISTS (SELECT 1 FROM history WHERE history.owner = records.owner AND history.record = records.number
+    AND (instr(history.before, ?) > 0 OR instr(history.after, ?) > 0))
+
 -- name: about_names
 subject <> '' AND (subject ~ '[^ -~]' OR EXISTS (
     SELECT 1 FROM json_each(?) WHERE instr(lower(subject), value) > 0 OR instr(value, lower(subject)) > 0))

@@ -37,6 +37,13 @@ SELECT id, subject, predicate, role, version FROM records;
 -- name: folded_text
 instr(fold(text || ' ' || caption), ?) > 0
 
+-- name: saying
+(instr(text, ?) > 0 OR instr(caption, ?) > 0 OR instr(summary, ?) > 0
+    OR (steps <> '[]' AND instr(steps, ?) > 0) OR (evidence <> '[]' AND instr(evidence, ?) > 0))
+
+-- name: saying_formerly
+EXISTS (SELECT 1 FROM history WHERE history.record = records.number AND (instr(history.before, ?) > 0 OR instr(history.after, ?) > 0))
+
 -- name: about_names
 subject <> '' AND (subject GLOB '*[^ -~]*' OR EXISTS (
     SELECT 1 FROM json_each(?) WHERE instr(lower(subject), value) > 0 OR instr(value, lower(subject)) > 0))

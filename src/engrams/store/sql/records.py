@@ -12,7 +12,7 @@ from engrams.errors import InputError
 from engrams.ports import EMBED, Condition, FactSlot, JobSpec, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
 from engrams.store.sql import jobs, whereclauses
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
-from engrams.store.sql.rowconversion import decode_json, decode_record, to_datetime, to_history_value
+from engrams.store.sql.rowconversion import decode_json, decode_record, encode_json, to_datetime, to_history_value
 from engrams.store.sql.whereclauses import SqlClause, join_clauses
 from engrams.text.normalize import fold
 from engrams.types import HistoryEntry, Kind, Record, Scope, Status, Vector
@@ -199,6 +199,7 @@ def build_statement(connection: SqlConnection, asked: RecordQuery, now: datetime
             *_key_clauses(asked),
             whereclauses.where_clause(asked.where),
             _text_clause(asked),
+            _saying_clause(asked),
             after,
         ]
     )
@@ -283,3 +284,14 @@ def _text_clause(asked: RecordQuery) -> SqlClause:
     if not asked.text:
         return SqlClause()
     return SqlClause(query("folded_text"), (fold(asked.text),))
+
+
+def _saying_clause(asked: RecordQuery) -> SqlClause:
+    """Clause for exact texts, in lists and history as JSON spells them."""
+    parts = []
+    for text in asked.saying:
+        spelled = encode_json(text)[1:-1]
+        parts.append(SqlClause(query("saying"), (text, text, text, spelled, spelled)))
+        if asked.formerly:
+            parts.append(SqlClause(query("saying_formerly"), (spelled, spelled)))
+    return join_clauses(parts, "OR")

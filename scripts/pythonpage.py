@@ -49,6 +49,8 @@ QUERY = {
     "prefix": "whose id begins so",
     "where": "that pass this filter",
     "text": "whose text holds this, compared without case and accents",
+    "saying": "that hold any of these texts, at most 100, letter by letter",
+    "formerly": "with `saying`: also those whose history holds one",
     "order": "newest or oldest first; `believed`: corrections, rules, then by confidence times trust, on one page",
     "after": "that follow this id in the order asked for: `next` of the page before",
     "limit": "at most so many on a page, never more than `limits.results`",

@@ -207,3 +207,19 @@ def test_a_large_scope_keeps_to_its_budget_per_memory() -> None:
     assert columns.bytes / 10 > CODED_BYTES
     columns.quantize()
     assert columns.bytes / 10 <= CODED_BYTES / 1.5
+
+
+PURGE_ROWS = 165
+"""Rows that SQLite hands over for the purge of one memory; 142 today."""
+
+
+def test_a_purge_reads_what_it_erases_and_not_all_memory(home: Path) -> None:
+    """In a home of two thousand memories, those that say the words are asked for; the proof looks at files."""
+    with watched() as door, filled(home) as engine:
+        same = engine.add("I keep my spare key below the blue pot.", scope=ANN).id
+        gone = engine.add("The spare key below the blue pot opens the shed of Aunt Marple.", scope=ANN).id
+        purged: list[Any] = []
+        _, handed = door.cost(lambda: purged.append(engine.purge([gone], scope=ANN)))
+        assert purged[0].proven, purged[0].places
+        assert engine.get(same, scope=ANN)
+        assert handed <= PURGE_ROWS

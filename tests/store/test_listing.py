@@ -260,3 +260,27 @@ def test_a_query_for_a_naive_time_is_utc(store: Store) -> None:
     """Times without a zone are taken as UTC."""
     add(store, record("plain"))
     assert texts(store, as_of=AsOf(known=START.replace(tzinfo=None))) == ["plain"]
+
+
+ODD = 'The "PIN" is\n4821\\7 — señor 😀'
+
+
+def test_what_a_record_says_is_found_letter_by_letter(store: Store) -> None:
+    """In every text of it, within longer words and lines, in other letters not, and in its history where asked for."""
+    said = [
+        record(f"before{ODD}after"),
+        record("a", caption=ODD),
+        record("b", summary=f"x {ODD}"),
+        record("c", steps=("first", f"then {ODD}!")),
+        record("d", evidence=(Evidence(f"quote: {ODD}", "s", "ada"),)),
+        record("e", status=Status.FORGOTTEN, summary=ODD),
+    ]
+    others = [record(ODD.upper()), record(ODD.replace("\n", " ")), record(ODD[:-1]), record(ODD, scope=BOB), record("100% _ ' ?")]
+    late = record(f"once: {ODD}")
+    add(store, *said, *others, late)
+    change(store, late, text="something else")
+    asked: dict[str, Any] = {"statuses": tuple(Status), "saying": ("not there", ODD)}
+    assert texts(store, **asked) == [one.text for one in said]
+    assert texts(store, **asked, formerly=True) == [*(one.text for one in said), "something else"]
+    assert texts(store, saying=("100% _ ' ?",)) == ["100% _ ' ?"]
+    assert len(texts(store, **{**asked, "saying": (*(f"no such text {n}" for n in range(99)), ODD)}, formerly=True)) == len(said) + 1

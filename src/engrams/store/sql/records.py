@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
 
 _BY_IDS = " WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?"
+_MOST_TEXTS = 100
 _FIRST_FIELDS = ("text", "kind", "status")
 
 
@@ -288,6 +289,8 @@ def _text_clause(asked: RecordQuery) -> SqlClause:
 
 def _saying_clause(asked: RecordQuery) -> SqlClause:
     """Clause for exact texts, in lists and history as JSON spells them."""
+    if len(asked.saying) > _MOST_TEXTS:
+        raise InputError(f"A list looks for at most {_MOST_TEXTS} texts, not {len(asked.saying)}.", hint="Ask several times.")
     parts = []
     for text in asked.saying:
         spelled = encode_json(text)[1:-1]

@@ -177,7 +177,7 @@ def _find_repeats(
 
 
 def find_saying(words: Sequence[str], owner: Scope, store: RecordStore, formerly: bool = False) -> Iterator[Record]:
-    """Yield the owner's memories that hold any of the words letter by letter.
+    """Yield memories that hold any of the words letter by letter.
     A memory may come again. ``formerly``: also those whose history holds them."""
     reach = ScopeReach(owner, (owner,), tree=True)
     for start in range(0, len(words), _WORDS):

@@ -10,14 +10,15 @@ import ast
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 PYTHON = ("src", "tests", "bench", "scripts", "examples")
 QUESTIONS = frozenset(("what", "whether", "how", "which", "those", "that", "whatever", "whoever", "where", "who", "when", "why"))
-MAX_WORDS, MAX_FILE, MAX_FUNCTION, MAX_CASTS, MAX_TWICE = 12, 400, 60, 3, 0.05
+MAX_WORDS, MAX_FILE, MAX_FUNCTION, MAX_PARAMETERS, MAX_CASTS, MAX_TWICE = 12, 400, 60, 8, 3, 0.05
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -30,31 +31,64 @@ def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"), str(path))
 
 
-def docstrings() -> Iterator[tuple[str, str]]:
-    """Place and first line of every docstring of the package."""
-    for path in python_files("src"):
-        for node in ast.walk(parse(path)):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
-                yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text.splitlines()[0]
+@dataclass(frozen=True)
+class Definition:
+    """A module, class or function: its place, first docstring line, and size in lines and parameters."""
+
+    place: str
+    name: str
+    kind: str
+    summary: str
+    lines: int = 0
+    parameters: int = 0
+    is_command: bool = False
+
+
+@cache
+def definitions(folder: str = "src") -> tuple[Definition, ...]:
+    """Everything that is defined in the Python files below a folder of the project."""
+    return tuple(
+        describe_node(path, node)
+        for path in python_files(folder)
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+def describe_node(path: Path, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Definition:
+    """Describe a node of a syntax tree."""
+    summary = (ast.get_docstring(node) or "").partition("\n")[0]
+    if isinstance(node, ast.Module):
+        return Definition(f"{path.relative_to(ROOT)}:1", path.stem, "module", summary)
+    place, lines = f"{path.relative_to(ROOT)}:{node.lineno}", (node.end_lineno or node.lineno) - node.lineno + 1
+    if isinstance(node, ast.ClassDef):
+        return Definition(place, node.name, "class", summary, lines)
+    given = [arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if arg.arg not in ("self", "cls")]
+    more = sum(arg is not None for arg in (node.args.vararg, node.args.kwarg))
+    # The parameters of a typer command are the command line's options, which is their place.
+    command = any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "command" for one in node.decorator_list
+    )
+    return Definition(place, node.name, "function", summary, lines, len(given) + more, command)
 
 
 def question_docstrings() -> list[str]:
     """Docstrings that open with a question word."""
-    return [f"{place} {line}" for place, line in docstrings() if line.split()[0].strip("`'\"").lower() in QUESTIONS]
+    said = [one for one in definitions() if one.summary]
+    return [f"{one.place} {one.summary}" for one in said if one.summary.split()[0].strip("`'\"").lower() in QUESTIONS]
 
 
 def long_docstrings() -> list[str]:
     """Docstrings whose first line has more than twelve words."""
-    return [f"{place} {line}" for place, line in docstrings() if len(line.split()) > MAX_WORDS]
+    return [f"{one.place} {one.summary}" for one in definitions() if len(one.summary.split()) > MAX_WORDS]
 
 
 def class_names() -> dict[str, list[str]]:
     """Every class name of the package and the files that define it."""
     found: dict[str, list[str]] = defaultdict(list)
-    for path in python_files("src"):
-        for node in ast.walk(parse(path)):
-            if isinstance(node, ast.ClassDef):
-                found[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    for one in definitions():
+        if one.kind == "class":
+            found[one.name].append(one.place)
     return found
 
 
@@ -128,12 +162,12 @@ def long_files() -> list[str]:
 
 def long_functions() -> list[str]:
     """Functions of the package over 60 lines."""
-    return [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-        for path in python_files("src")
-        for node in ast.walk(parse(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > MAX_FUNCTION
-    ]
+    return [f"{one.place} {one.name}: {one.lines} lines" for one in definitions() if one.kind == "function" and one.lines > MAX_FUNCTION]
+
+
+def wide_functions() -> list[str]:
+    """Functions of the package with more than eight parameters; a command of the command line may have them."""
+    return [f"{one.place} {one.name}: {one.parameters}" for one in definitions() if one.parameters > MAX_PARAMETERS and not one.is_command]
 
 
 def unexplained_settings() -> list[str]:
@@ -160,6 +194,7 @@ def main(arguments: list[str]) -> int:
         ("calls of cast", casts(), MAX_CASTS),
         ("files over 400 lines", long_files(), 0),
         ("functions over 60 lines", long_functions(), 0),
+        ("functions of more than 8 parameters", wide_functions(), 0),
         ("unexplained settings", unexplained_settings(), 0),
         ("dead code beside the whitelist", dead_code(), 0),
     ]

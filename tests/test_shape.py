@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,31 +10,7 @@ from scripts import house
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "engrams"
-MAX_FILE, MAX_FUNCTION, MAX_PARAMETERS = 400, 60, 8
 FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "base", "manager", "managers", "service", "services", "misc"}
-
-
-def files(*folders: str) -> list[Path]:
-    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py") if not {"__pycache__", "out"} & set(path.parts))
-
-
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
-def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    extra = sum(arg is not None for arg in (node.args.vararg, node.args.kwarg))
-    return len([arg for arg in given if arg.arg not in ("self", "cls")]) + extra
-
-
-def is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """A typer command: its parameters are the command line's options, which is their place."""
-    return any(
-        isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "command" for item in node.decorator_list
-    )
 
 
 def report(offenders: list[str]) -> None:
@@ -46,32 +20,17 @@ def report(offenders: list[str]) -> None:
 
 def test_files_are_short() -> None:
     """No Python file of the package, tests, benches or scripts is longer than 400 lines."""
-    counted = [(len(path.read_text("utf-8").splitlines()), path) for path in files("src", "tests", "bench", "scripts", "examples")]
-    report([f"{path.relative_to(ROOT)}: {lines} lines, at most {MAX_FILE}" for lines, path in counted if lines > MAX_FILE])
+    report(house.long_files())
 
 
 def test_functions_are_short() -> None:
     """No function of the package is longer than 60 lines."""
-    found = [(path, node, (node.end_lineno or node.lineno) - node.lineno + 1) for path in files("src") for node in functions(path)]
-    report(
-        [
-            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {lines} lines, at most {MAX_FUNCTION}"
-            for path, node, lines in found
-            if lines > MAX_FUNCTION
-        ]
-    )
+    report(house.long_functions())
 
 
 def test_functions_take_few_parameters() -> None:
     """No function of the package takes more than 8 parameters; a command of the command line may."""
-    found = [(path, node, parameters(node)) for path in files("src") for node in functions(path) if not is_command(node)]
-    report(
-        [
-            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {count} parameters, at most {MAX_PARAMETERS}"
-            for path, node, count in found
-            if count > MAX_PARAMETERS
-        ]
-    )
+    report(house.wide_functions())
 
 
 def test_names_are_one_plain_word() -> None:
@@ -129,7 +88,7 @@ def test_tests_mirror_the_tree() -> None:
 def test_nothing_is_left_to_do() -> None:
     """No reminder to finish something and no stub stands in the package."""
     offenders = []
-    for path in files("src"):
+    for path in house.python_files("src"):
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if re.search(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError", line):
                 offenders.append(f"{path.relative_to(ROOT)}:{number} {line.strip()}")
@@ -138,11 +97,5 @@ def test_nothing_is_left_to_do() -> None:
 
 def test_every_test_says_what_it_checks() -> None:
     """Every test has a docstring that states the behaviour."""
-    report(
-        [
-            f"{path.relative_to(ROOT)}:{node.lineno} {node.name} has no docstring"
-            for path in files("tests")
-            for node in functions(path)
-            if node.name.startswith("test_") and not ast.get_docstring(node)
-        ]
-    )
+    found = [one for one in house.definitions("tests") if one.name.startswith("test_") and one.kind == "function"]
+    report([f"{one.place} {one.name} has no docstring" for one in found if not one.summary])

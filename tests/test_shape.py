@@ -72,6 +72,7 @@ def test_every_setting_is_explained() -> None:
     report(house.unexplained_settings())
 
 
+@pytest.mark.slow  # `make check` looks as well
 def test_nothing_is_dead() -> None:
     """Everything in the package is used in the package, or stands in the whitelist with its reason."""
     report(house.dead_code())

@@ -87,7 +87,7 @@ def test_killed_before_every_single_step(home: Path, git: str) -> None:
     assert steps | ({"State.untouch", "rename"} if git else set()) <= set(died)
 
 
-@pytest.mark.parametrize("git", ["", "git"])
+@pytest.mark.parametrize("git", ["", pytest.param("git", marks=pytest.mark.slow)])
 def test_killed_between_two_steps_it_converges(home: Path, git: str) -> None:
     """After 15 SIGKILLs, each just before some step, nothing that memory or a hand wrote is lost, and all is alike again."""
     if git:

@@ -161,7 +161,7 @@ def run(acts: list[tuple[str, int]]) -> None:
             world.desk.engine.close()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(actions)
 def test_any_order_converges(acts: list[tuple[str, int]]) -> None:
     """Whatever happens in whatever order, in the end files and memory say the same and every word is still somewhere."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.vault.conftest import ALICE, Desk, converged
 
 PROCESS = """
@@ -33,6 +34,7 @@ def test_processes_share_a_vault(home: Path, desks: Callable[..., Desk]) -> None
     assert not list((desk.root / "conflicts").rglob("*.md")) and desk.engine.check()["ok"]
 
 
+@pytest.mark.slow
 def test_threads_share_a_vault(desks: Callable[..., Desk]) -> None:
     """Threads that remember, edit files and sync at once lose nothing and do not wait for each other for ever."""
     desk = desks(write__extract="off", jobs__workers=2)

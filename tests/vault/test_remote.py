@@ -167,6 +167,7 @@ def test_two_new_files_of_one_name_become_two_memories(pair: tuple[Desk, Desk]) 
     assert {text for text, _ in texts(one).values()} == {"Begun.", "The dog is called Rex.", "The dog is called Lassie."}
 
 
+@pytest.mark.slow
 def test_moved_in_one_place_and_edited_in_the_other(pair: tuple[Desk, Desk]) -> None:
     """A file renamed here and edited there has the new name and the new words, once."""
     one, two = pair
@@ -179,6 +180,7 @@ def test_moved_in_one_place_and_edited_in_the_other(pair: tuple[Desk, Desk]) -> 
     assert one.file(record).name == "car.md" and one.get(record).text == "My car is blue."
 
 
+@pytest.mark.slow
 def test_what_is_broken_by_hand_is_kept_when_the_other_place_writes_the_file(pair: tuple[Desk, Desk]) -> None:
     """A file that cannot be read just now is not overwritten unseen: its words are put aside."""
     one, two = pair

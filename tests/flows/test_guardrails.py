@@ -31,8 +31,8 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MEMORIES = 1_900
 """Records of the home that is measured."""
 
-OBSERVE_STATEMENTS = 18
-"""SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 18 today, three for its session's state."""
+OBSERVE_STATEMENTS = 15
+"""SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 15 today."""
 OBSERVE_COMMITS = 1
 """Transactions, each synced to disk, of one observed turn."""
 SEARCH_STATEMENTS = 26

@@ -51,7 +51,8 @@ class JobSpec:
     One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with ``debounce``: the newer one), and unites
     the lists ``items`` and ``signals`` of the payload.
 
-    ``lease``: the job begins running, held by it; nothing merges with it. A batch that stores nothing new makes no such job."""
+    ``lease``: the job begins running, held by it; nothing merges with it. A batch that stores nothing new makes no such job. ``calm``: made
+    only where no session that the batch touches is in a crisis."""
 
     kind: str
     key: str
@@ -61,6 +62,7 @@ class JobSpec:
     debounce: bool = False
     attempts: int = 5
     lease: JobLease | None = None
+    calm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ class SessionRow:
     last_active: datetime
     token: int = 0
     data: Meta = field(default_factory=dict)
+
+    @property
+    def is_in_crisis(self) -> bool:
+        """True where its leader told of a grave crisis."""
+        return str(self.data.get("crisis", "none")) not in ("none", "low", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from engrams.write.ignoredfiles import read_rooted_rules
 from engrams.write.turnconversion import JournaledTurns, clean_secrets, journal_turns
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
-_NO_CRISIS = ("none", "low", "")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
 
 
@@ -94,18 +93,18 @@ class TurnIngest:
         now = self._clock()
         journaled = self._log_questions(journal_turns(turns, scope, self._deps, kind=kind, channel=channel), channel)
         if not journaled.puts:
-            if len(turns) == 1:
+            if len(turns) == 1 and journaled.receipts[0].outcome == "refused":
                 found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
                 raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
             return IngestResult(journaled.receipts)
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
         records = tuple(put.record for put in puts)
-        jobs = self._make_jobs(puts, scope, lease, quiet, learning=not self._is_in_crisis(records, scope))
+        jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
         batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
         entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
-        pending = tuple(dict.fromkeys(spec.kind for spec in jobs))
+        pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, entered.done.jobs, strict=True) if name))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
         for spec, name in zip(jobs, entered.done.jobs, strict=True):
             if spec.lease is not None and name:
@@ -176,21 +175,12 @@ class TurnIngest:
             raise RefusedError("Not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
         return kept
 
-    def _is_in_crisis(self, records: Sequence[Record], scope: Scope) -> bool:
-        """True for turns of a session in a crisis.
-        Nothing is learned from them (004)."""
-        names = dict.fromkeys(record.session for record in records if record.session)
-        rows = [row for name in names if (row := self._store.load(scope.owner, name)) is not None]
-        return any(str(row.data.get("crisis", "none")) not in _NO_CRISIS for row in rows)
-
-    def _make_jobs(
-        self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None, *, learning: bool = True
-    ) -> tuple[JobSpec, ...]:
+    def _make_jobs(self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None) -> tuple[JobSpec, ...]:
         section, jobs = self._settings.write, []
         records = [put.record for put in puts]
         learn = [record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE]
-        if learn and learning and section.extract != "off":
-            jobs.append(self._make_extract_job(records, learn, scope, lease, quiet))
+        if learn and section.extract != "off":
+            jobs.append(replace(self._make_extract_job(records, learn, scope, lease, quiet), calm=True))
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
             jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
         return tuple(jobs)

@@ -1,4 +1,4 @@
-"""Removal of what clients and tools add to a user's message."""
+"""Removal of what clients and tools add to a message."""
 
 from __future__ import annotations
 
@@ -6,36 +6,45 @@ import re
 
 _TAG = re.compile(
     r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
-    r"|function_results|function_calls|local-command-stdout|command-(?:name|message|args))\b[^<>]{0,200}>",
+    r"|function_results|function_calls|local-command-\w{1,30}|command-\w{1,30}|ide_\w{1,30}|(?:uploaded_|attached_|opened_|current_)files?"
+    r"|files?|(?:final_)?file_contents?|documents?|attachments?)\b[^<>]{0,200}>",
     re.IGNORECASE,
 )
 # Tags whose content is noise up to the end of the text if the closing tag is missing.
 _CUT = frozenset(("system-reminder", "system_reminder", "tool_result", "tool_results", "function_results", "environment_details"))
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LINE = re.compile(
-    r"^[ \t]*(?:\[?(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*"
-    r"|\[request interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
+    r"^[ \t]*(?:\[(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|(?:tool|function)[ _-](?:result|output|call|use)s?[ \t]*:.*"
+    r"|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*|\[request interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _BLANKS = re.compile(r"\n{3,}")
 
 
 def remove_system_texts(text: str) -> str:
-    """Remove reminders, tool calls, tool results and quoted contexts.
+    """Remove reminders, tool calls, tool results, dumped files and quoted contexts.
 
-    Empty where the user said nothing of their own."""
-    return _BLANKS.sub("\n\n", _LINE.sub("", _strip_tags(text) if "<" in text else text)).strip()
+    Empty where the user said nothing of their own. Tags that a message quotes as code stay, apart from reminders and results of tools."""
+    kept = _LINE.sub("", _strip_tags(text) if "<" in text else text)
+    return text.strip() if kept == text else _BLANKS.sub("\n\n", kept).strip()
 
 
 def _strip_tags(text: str) -> str:
     tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
+    if not tags:
+        return text
     closed = {name: at for at, _, closing, name in tags if closing}
+    code = [found.span() for found in _CODE.finditer(text)] if "`" in text else []
     kept: list[str] = []
     last, inside = 0, ""
     for at, end, closing, name in tags:
         if inside:
             if closing and name == inside:
                 last, inside = end, ""
-        elif not closing and (closed.get(name, -1) > at or name in _CUT):
+            continue
+        while code and code[0][1] <= at:
+            code.pop(0)
+        if not closing and (name in _CUT or (closed.get(name, -1) > at and not (code and code[0][0] < at))):
             kept.append(text[last:at])
             inside = name
     return "".join(kept) if inside else "".join((*kept, text[last:]))

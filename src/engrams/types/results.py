@@ -49,8 +49,8 @@ class DerivedMemory:
 class Receipt:
     """Outcome of one write.
     ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused (nothing stored),
-    unsaved (it asked not to be saved, or answers what did: nothing stored) or incognito (kept in memory only). ``searchable``: lexical,
-    dense. ``pending``: what is still to do, as job names."""
+    unsaved (nothing stored: it asked for that, answers what did, or nobody said it) or incognito (kept in memory only).
+    ``searchable``: lexical, dense. ``pending``: what is still to do, as job names."""
 
     id: str
     scope: Scope

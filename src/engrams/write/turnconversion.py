@@ -12,6 +12,7 @@ from engrams import clock
 from engrams.errors import InputError, ModelError
 from engrams.ports import Embedder, NewRecord
 from engrams.settings import SizeLimits, WriteSettings
+from engrams.text.systemtexts import remove_system_texts
 from engrams.types import LAYER_OF, Json, Kind, Meta, Provenance, Receipt, Record, Scope, StageDecision, Turn, Vector, clean_text
 from engrams.write import pii, secrets
 from engrams.write.dependencies import WriteDeps
@@ -21,14 +22,16 @@ from engrams.write.ignoredfiles import match_ignore_rule
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
 _CHANNEL_OF = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 _LABEL = 200
+_SAID, _PEOPLE = (Kind.TURN, Kind.EXCHANGE), ("user", "assistant")
+_NOBODYS = StageDecision("clean", "cut", "a reminder, tool output, dumped file or quoted context: nobody said it")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnConversion:
-    """Record of one turn, or None if refused; ``decisions`` say why."""
+    """Record of one turn, or None; ``decisions`` say why."""
 
     record: Record | None
-    outcome: Literal["stored", "redacted", "refused"]
+    outcome: Literal["stored", "redacted", "refused", "unsaved"]
     decisions: tuple[StageDecision, ...] = ()
 
 
@@ -56,7 +59,7 @@ def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind:
     receipts = []
     for entry in entries:
         if (record := entry.record) is None:
-            receipts.append(Receipt("", scope, "refused", now, decisions=entry.decisions))
+            receipts.append(Receipt("", scope, entry.outcome, now, decisions=entry.decisions))
             continue
         searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
         receipts.append(Receipt(record.id, scope, entry.outcome, record.recorded_at, searchable, decisions=(*entry.decisions, *notes)))
@@ -87,11 +90,12 @@ def ingest_turn(
     channel: str = "",
     ignore: Sequence[str] = (),
 ) -> TurnConversion:
-    """Build the record of ``turn``: ``stored``, ``redacted`` or ``refused``.
+    """Build the record of ``turn``: ``stored``, ``redacted``, ``refused`` or ``unsaved``.
 
-    Secrets (and personal data, by setting) are taken out of the text, caption, speaker and metadata first. ``channel`` sets the trust
-    (empty: the turn's role). A text from a file names it in ``meta["file"]`` (or several in ``meta["files"]``); one that an ignore rule
-    matches is refused. Raises InputError for what is empty, too large or not text."""
+    What a client put around the words of a message is cut (a message of nothing else is unsaved; a file is kept as it is), and so are
+    secrets (and personal data, by setting), also in the caption, speaker and metadata. ``channel`` sets the trust (empty: the turn's role).
+    A text from a file names it in ``meta["file"]`` (or several in ``meta["files"]``); one that an ignore rule matches is refused. Raises
+    InputError for what is empty, too large or not text."""
     files = _source_files(turn.meta)
     for file in files:
         if rule := match_ignore_rule(file, ignore):
@@ -104,7 +108,11 @@ def ingest_turn(
     text = clean_text(turn.text, limits.text_bytes) if turn.text or not turn.caption else ""
     caption = clean_text(turn.caption, limits.text_bytes) if turn.caption and turn.caption.strip() else ""
     meta = _validate_meta(turn.meta, limits)
-    kept, decisions = _redact_parts({"text": text, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
+    own = remove_system_texts(text) if kind in _SAID and turn.role in _PEOPLE and source != "file" else text
+    cut = (_NOBODYS,) if own != text else ()
+    if not own and not caption:
+        return TurnConversion(None, "unsaved", cut)
+    kept, decisions = _redact_parts({"text": own, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
     if any(decision.verdict == "refused" for decision in decisions):
         return TurnConversion(None, "refused", decisions)
     said = clock.utc(turn.at or now)
@@ -124,7 +132,7 @@ def ingest_turn(
         trust=TRUST[source],
         meta=_redact_json(meta, settings) if decisions else meta,
     )
-    return TurnConversion(record, "redacted" if decisions else "stored", decisions)
+    return TurnConversion(record, "redacted" if decisions else "stored", (*cut, *decisions))
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:

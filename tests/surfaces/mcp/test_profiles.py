@@ -101,7 +101,7 @@ async def test_actions(client: Open, engine: MemoryEngine, root: Scope, era: str
     """Remember, recall, search, list by tag, forget, link, tag and related, one tool each."""
     async with client("actions", mode=era) as memory:
         tools = {tool.name: tool for tool in (await memory.list_tools()).tools}
-        assert set(tools) == {"remember", "recall", "search", "list", "forget", "link", "tag", "related"}
+        assert set(tools) == {"remember", "recall", "search", "list", "forget", "link", "tag", "related", "used"}
         assert all(tool.output_schema and tool.annotations and tool.description for tool in tools.values())
         assert tools["recall"].input_schema["properties"]["limit"]["default"] == 10
         assert tools["related"].input_schema["properties"]["depth"]["default"] == 2

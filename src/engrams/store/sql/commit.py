@@ -10,7 +10,7 @@ from typing import Any
 
 from engrams.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import CommitResult, NewRecord, RecordChange, WriteBatch
+from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
 from engrams.store.sql import graph, jobs, records, sessions
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one, query
@@ -62,12 +62,16 @@ class BatchCommit:
         for topic, owner, record, payload in batch.outbox:
             self._enter(owner)
             execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
-        self._save_rows()
+        touched = self._save_rows()
         for key, changed in self._changes.items():
             self._dialect.enter(connection, key)
             execute(connection, "set_changes", changed)
         known = bool(batch.puts) and len(self._existing) == len(batch.puts)
-        made = tuple("" if spec.lease and known else jobs.enqueue(self._connection, spec, batch.at) for spec in batch.jobs)
+        crisis = any(row.is_in_crisis for row in touched)
+        made = tuple(
+            "" if (spec.lease and known) or (spec.calm and crisis) else jobs.enqueue(self._connection, spec, batch.at)
+            for spec in batch.jobs
+        )
         return CommitResult(existing=self._existing, jobs=made)
 
     def _enter(self, owner: Scope) -> None:
@@ -217,13 +221,16 @@ class BatchCommit:
             self._enter(edge.owner)
             execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
 
-    def _save_rows(self) -> None:
+    def _save_rows(self) -> list[SessionRow]:
+        """Save sessions and states; the sessions as they are then."""
+        touched = []
         for row in self._batch.sessions:
             self._enter(row.scope.owner)
-            sessions.save_from_batch(self._connection, row)
+            touched.append(sessions.save_from_batch(self._connection, row))
         for state in self._batch.states:
             self._enter(state.owner)
             sessions.save_state(self._connection, state, state.token)
+        return touched
 
     def _save_vector(self, owner: Scope, vector: Vector) -> None:
         self._enter(owner)

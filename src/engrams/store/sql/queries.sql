@@ -396,7 +396,8 @@ ON CONFLICT (owner, id) DO UPDATE SET
     last_active = CASE WHEN excluded.last_active > sessions.last_active THEN excluded.last_active ELSE sessions.last_active END,
     started_at = CASE sessions.state WHEN 'closed' THEN excluded.started_at ELSE sessions.started_at END,
     token = CASE sessions.state WHEN 'closed' THEN sessions.token + 1 ELSE sessions.token END,
-    state = CASE sessions.state WHEN 'closed' THEN 'active' ELSE sessions.state END;
+    state = CASE sessions.state WHEN 'closed' THEN 'active' ELSE sessions.state END
+RETURNING data;
 
 -- name: idle_sessions
 SELECT id, scope, state, started_at, last_active, token, data FROM sessions

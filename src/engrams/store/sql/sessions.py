@@ -36,20 +36,20 @@ def save_session(connection: SqlConnection, row: SessionRow, expect: int | None)
     return replace(row, token=token + 1)
 
 
-def save_from_batch(connection: SqlConnection, row: SessionRow) -> None:
-    """Touch a session (token 0), or save it.
+def save_from_batch(connection: SqlConnection, row: SessionRow) -> SessionRow:
+    """Touch a session (token 0), or save it; as it is then.
 
     A session that was active since is reopened instead of closed; otherwise ConflictError."""
     if not row.token:
         times = (micros(row.started_at), micros(row.last_active))
-        execute(connection, "touch_session", row.scope.owner.key, row.id, row.scope.key, *times, encode_json(row.data))
-        return
+        (data,) = fetch_one(connection, "touch_session", row.scope.owner.key, row.id, row.scope.key, *times, encode_json(row.data))
+        return replace(row, data=decode_json(data))
     stored = load_session(connection, row.scope.owner, row.id)
     if stored is not None and stored.last_active > row.last_active:
         if row.state != "closed":
             raise ConflictError(f"Somebody spoke in the session {row.id!r} meanwhile.")
         row = replace(row, state="active", started_at=stored.last_active, last_active=stored.last_active)
-    save_session(connection, row, row.token)
+    return save_session(connection, row, row.token)
 
 
 def find_idle(connection: SqlConnection, before: datetime, limit: int) -> tuple[SessionRow, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +17,12 @@ from engrams.surfaces.adapters.journal import (
     read_item,
     run_to_end,
 )
-from engrams.text.tagremoval import remove_tagged
 from engrams.types import Json, Record, Scope, ScopeInput
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 _ADAPTER = "claude"
-_OWN = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>")
-"""Texts that the agent itself puts into messages."""
 
 
 class ClaudeSessionStore:
@@ -103,7 +99,7 @@ def _to_journal_item(entry: Mapping[str, Any], side: bool) -> JournalItem:
     """Convert a transcript entry.
     ``side``: of a conversation of the agent with itself."""
     data, key, message = json.loads(json.dumps(entry)), str(entry.get("uuid") or ""), entry.get("message")
-    text = remove_tagged(join_texts(message.get("content")), _OWN).strip() if isinstance(message, Mapping) else ""
+    text = join_texts(message.get("content")).strip() if isinstance(message, Mapping) else ""
     own = side or entry.get("isSidechain") or entry.get("isMeta") or entry.get("type") not in ("user", "assistant")
     if own or not text:
         return make_silent_item(data, key)

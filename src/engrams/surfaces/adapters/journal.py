@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from engrams.errors import RefusedError
 from engrams.ports import Condition, Where
+from engrams.text.systemtexts import remove_system_texts
 from engrams.types import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ class ItemJournal:
 
     def _to_turn(self, item: JournalItem) -> Turn:
         data = {**self._mark, "data": item.data}
-        marked = {ITEM: {**data, "text": item.text.strip()}} if item.said else {ITEM: data, UNSEARCHED: True}
+        if item.said and not (own := remove_system_texts(item.text)):
+            return self._to_turn(make_silent_item(item.data, item.key))
+        marked = {ITEM: {**data, "text": own}} if item.said else {ITEM: data, UNSEARCHED: True}
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
         return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
 

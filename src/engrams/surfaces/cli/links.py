@@ -1,4 +1,4 @@
-"""Commands link, tag, related and recall."""
+"""Commands link, tag, related, used and recall."""
 
 from __future__ import annotations
 
@@ -41,6 +41,25 @@ def link(
         emit({"removed": True} if edge is None else edge)
     else:
         say(paint("unlinked", "yellow") if edge is None else f"{paint('linked', 'green')}  {edge.source}  {edge.type}  {edge.target}")
+
+
+@app.command()
+@flatten_options
+def used(
+    ids: Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")],
+    options: GlobalOptions,
+    unhelpful: Annotated[bool, typer.Option("--unhelpful", help="They were beside the point: believe them less.")] = False,
+) -> None:
+    """Report that recalled memories were used, and whether they helped."""
+    with options.open() as (engine, scope):
+        engine.used(ids, scope=scope, helpful=not unhelpful)
+        records = [engine.get(id, scope=scope) for id in ids]
+    if options.json:
+        emit(records)
+        return
+    for record in records:
+        told = f"confidence {record.confidence:.2f}, strength {record.strength}"
+        say(f"{paint('noted', 'green')}  {paint(record.id, 'dim')}  {told}  {fit_line(record.text, 80)}")
 
 
 @app.command()

@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "link": ("links", "Link two memories."),
     "tag": ("links", "Tag a memory, or list the tags."),
     "related": ("links", "Show memories linked to one memory."),
+    "used": ("links", "Report that recalled memories were used, and whether they helped."),
     "recall": ("links", "Recall the newest memories, or those that a question and links lead to."),
     "import": ("transfer", "Import conversations and memories from files."),
     "export": ("transfer", "Export memories to a file or folder."),

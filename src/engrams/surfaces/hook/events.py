@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from engrams.text.systemtexts import remove_system_texts
+
 AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
 """Form of an answer: ``hookSpecificOutput`` (Claude Code, Codex, Gemini), ``additional_context`` (Cursor), camel case (Copilot)."""
 
@@ -28,7 +30,6 @@ RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")
 KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 """Events that bring new messages."""
 
-_REMINDER = re.compile(r"<(system-reminder|local-command-\w+|command-\w+)>")
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
 
 
@@ -76,26 +77,19 @@ def parse_event(raw: bytes, named: str = "") -> HookEvent | None:
     if not isinstance(body, dict):
         return None
     said = _text_field(body, "hook_event_name") or named
-    prompt = strip_reminders(_text_field(body, "prompt"))
+    prompt = remove_system_texts(_text_field(body, "prompt"))
     roots = body.get("workspace_roots")
     first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return HookEvent(
         name=_NAMES.get(said, said),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
         prompt="" if _COMMAND.match(prompt) else prompt,
-        answer=strip_reminders(_text_field(body, "last_assistant_message", "prompt_response", "text")),
+        answer=remove_system_texts(_text_field(body, "last_assistant_message", "prompt_response", "text")),
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
         said=said,
         style="camel" if "sessionId" in body else "snake" if "conversation_id" in body else "nested",
     )
-
-
-def strip_reminders(text: str) -> str:
-    """Strip texts that the agent itself adds to a message."""
-    from engrams.text.tagremoval import remove_tagged
-
-    return remove_tagged(text, _REMINDER).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +174,7 @@ def _parse_message(line: bytes) -> tuple[str, str] | None:
     held = entry.get("message", entry.get("data"))
     if role not in ("user", "assistant") or not isinstance(held, dict):
         return None
-    text = strip_reminders(_content_text(held.get("content")))
+    text = remove_system_texts(_content_text(held.get("content")))
     return (role, text) if text else None
 
 

@@ -24,6 +24,7 @@ from engrams.surfaces.hook.served import answer_by_server
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
+    from engrams.settings import Settings
     from engrams.types import Scope, Turn
 
 _LEARNING_SHARE = 0.4
@@ -71,13 +72,13 @@ def answer_here(call: HookOptions, event: HookEvent, messages: Sequence[NewMessa
     if not settings.enabled:
         return ""
     waits = event.name in RECALL_EVENTS
+    late = settings.delivery.mode == "pending" and bool(event.session)
     scope, name = Scope(("user", settings.owner)), project_name(event, call.project)
     if waits:
-        # The agent waits: facts are extracted at the end of its turn.
-        settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
+        settings = _without_waiting(settings)
     with open_engine(settings, background=False) as engine:
         place = scope.within("project", name) if name else scope
-        text = _recall(engine, event, place, call.tokens)
+        text = _recall(engine, event, place, call.tokens, late=late)
         if messages:
             # Recall comes first, so that new messages are not recalled.
             engine.observe([_to_turn(event.session, message) for message in messages], scope=place)
@@ -89,14 +90,40 @@ def answer_here(call: HookOptions, event: HookEvent, messages: Sequence[NewMessa
     return text
 
 
-def _recall(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | None) -> str:
+def _without_waiting(settings: Settings) -> Settings:
+    """Settings of a process that an agent waits for.
+    Facts are extracted at the end of its turn, no language model judges, and what is late is read by the next process."""
+    update: dict[str, object] = {
+        "jobs": settings.jobs.model_copy(update={"workers": 0}),
+        "delivery": settings.delivery.model_copy(update={"mode": "sync"}),
+    }
+    if settings.rerank.provider == "listwise":
+        update["rerank"] = settings.rerank.model_copy(update={"provider": "none"})
+    return settings.model_copy(update=update)
+
+
+def _recall(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | None, *, late: bool) -> str:
     if event.name == "SessionStart":
         return engine.context("", scope=scope, tokens=tokens).text
     if event.name != "UserPromptSubmit" or not event.prompt:
         return ""
-    made = engine.context(event.prompt, scope=scope, tokens=tokens)
+    if not late:
+        made = engine.context(event.prompt, scope=scope, tokens=tokens)
+    elif before := _last_prompt(engine, event.session, scope):
+        made = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
+    else:
+        return ""
     # The stable profile was sent at the start of the session.
     return "" if made.abstain else made.tail
+
+
+def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
+    """User's message before this one, whose memories are delivered now."""
+    from engrams.types import Kind, Status
+
+    kept = (Status.ACTIVE, Status.ARCHIVED)
+    page = engine.list(scope=scope, kinds=(Kind.TURN,), statuses=kept, session=session, order="newest", limit=20)
+    return next((record.text for record in page.records if record.role == "user"), "")
 
 
 def _to_turn(session: str, message: NewMessage) -> Turn:

@@ -58,7 +58,7 @@ def _recall(server: _ServerConnection, event: HookEvent, tokens: int | None) -> 
         return str(server.post("/v1/context", {"query": "", **budget})["text"])
     if event.name != "UserPromptSubmit" or not event.prompt:
         return ""
-    made = server.post("/v1/context", {"query": event.prompt, **budget})
+    made = server.post("/v1/context", {"query": event.prompt, "session": event.session, **budget})
     return "" if made["abstain"] else str(made["tail"])
 
 

@@ -45,6 +45,7 @@ _PERMISSIONS = _index_permissions(
     ("DELETE", "/v1/memories/{id}", "write", "memory.forget", "delete_memory"),
     ("GET", "/v1/memories/{id}/history", "read", "memory.history", ""),
     ("POST", "/v1/memories/{id}/restore", "write", "memory.restore", "update_memory"),
+    ("POST", "/v1/used", "write", "memory.used", ""),
     ("POST", "/v1/purge", "write", "memory.purge", "delete_memory"),
     ("POST", "/v1/purge/about", "read", "memory.preview", ""),
     ("POST", "/v1/preview", "read", "memory.preview", ""),

@@ -23,11 +23,13 @@ _TOOLS = {
     "link": WRITES,
     "tag": CHANGES,
     "related": READS,
+    "used": CHANGES,
 }
 
 Id = Annotated[str, Field(description="The memory's id, or at least its first six characters.", min_length=1)]
 Query = Annotated[str, Field(description="What to look for, in your own words.")]
 Limit = Annotated[int, Field(ge=1, le=_MOST)]
+Ids = Annotated[list[str], Field(min_length=1, description="Ids of recalled memories.")]
 Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
 
 
@@ -110,3 +112,13 @@ class PlainVerbTools:
         """List memories linked to one, nearest first."""
         found = self._links.related(self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit)
         return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
+
+    def used(
+        self,
+        ids: Ids,
+        helpful: Annotated[bool, Field(description="False: they were beside the point.")] = True,
+    ) -> MemoryList:
+        """Report recalled memories that you used, and whether they helped."""
+        names = [self._bound.get(id).id for id in ids]
+        self._engine.used(names, scope=self._bound.root, helpful=helpful)
+        return MemoryList([outputs.to_memory(self._bound.get(name)) for name in names])

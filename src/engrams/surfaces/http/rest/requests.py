@@ -153,6 +153,11 @@ class ContextRequest(MemoryQuestionRequest):
     session: str = Field("", description="The conversation that it is a turn of.")
 
 
+class UsedRequest(RequestBody):
+    ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
+    helpful: bool = Field(default=True, description="Whether they helped; false lowers their confidence.")
+
+
 class PurgeRequest(RequestBody):
     ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
     git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")

@@ -117,8 +117,8 @@ class PlainVerbTools:
         self,
         ids: Ids,
         helpful: Annotated[bool, Field(description="False: they were beside the point.")] = True,
-    ) -> MemoryList:
+    ) -> MemoryListOutput:
         """Report recalled memories that you used, and whether they helped."""
         names = [self._bound.get(id).id for id in ids]
         self._engine.used(names, scope=self._bound.root, helpful=helpful)
-        return MemoryList([outputs.to_memory(self._bound.get(name)) for name in names])
+        return MemoryListOutput([outputs.to_memory(self._bound.get(name)) for name in names])

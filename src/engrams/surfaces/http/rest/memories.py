@@ -133,13 +133,15 @@ def _add_history_routes(routes: APIRouter) -> None:
         return responses.to_memory(record)
 
     @routes.post("/used", responses=error_responses(404))
-    def used(body: requests.UsedRequest, caller: ScopedCaller) -> responses.MemoryPage:
+    def used(body: requests.UsedRequest, caller: ScopedCaller) -> responses.MemoryPageResponse:
         """Report that recalled memories were used, and whether they helped.
 
         Their strength and confidence follow."""
         ids = list(dict.fromkeys(body.ids))
         caller.engine.used(ids, scope=caller.owner, helpful=body.helpful)
-        return responses.MemoryPage(memories=[responses.to_memory(caller.engine.get(id, scope=caller.owner)) for id in ids], next="")
+        return responses.MemoryPageResponse(
+            memories=[responses.to_memory(caller.engine.get(id, scope=caller.owner)) for id in ids], next=""
+        )
 
     @routes.post("/purge", responses=error_responses(404))
     def purge(body: requests.PurgeRequest, caller: ScopedCaller) -> responses.PurgeResponse:

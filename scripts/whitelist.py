@@ -70,6 +70,12 @@ _.memory_search
 _.memory_update
 
 # Fields of answers and members of enumerations: read by clients.
+_.fixed_by
+_.restart
+_.in_use
+_.has_key
+_.destination
+_.json_by
 agents
 embed_model
 kg

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -194,22 +195,26 @@ def eventually_count(memory: MemoryEngine, number: int, seconds: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_server_asks_nothing_again(home: Path) -> None:
-    """Killed while the model thinks about a reconciliation, and killed again: the extraction was answered, and is asked once."""
+@pytest.mark.parametrize(("model_seconds", "kills"), [(17, 0), (90, 0), (90, 2)])
+def test_a_served_conversation_is_learned_by_a_slow_model(home: Path, model_seconds: float, kills: int) -> None:
+    """`engrams serve`, twelve turns beside twenty known facts: two answers teach all, also where the server is killed during each."""
     with ScriptedModel(answer=told) as model:
-        given = chat(model, jobs__lease_seconds=1.0)
-        with engrams.open(home=home, jobs__workers=0, **given) as memory:
-            memory.observe(Turn("I like tea a lot", session="s0"), scope=ANN)
-            memory.drain(20)
-            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:3]], scope=ANN)
-            model.requests.clear()
-            model.fail("hang", times=2, when=MEETS)
-            for killed in (1, 2):
+        with engrams.open(home=home, jobs__workers=0) as memory:
+            for number in range(20):
+                memory.add(f"I like dish number {number}", scope=ANN)
+            known = len(facts(memory))
+        model.fail("hang", times=99, seconds=model_seconds)
+        given = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "jobs__lease_seconds": 10}
+        with engrams.open(home=home, jobs__workers=0, write__debounce_seconds=0, **given) as memory:
+            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS], scope=ANN)
+            for number in range(kills):
                 with served(home, *as_options(given)):
-                    assert eventually(lambda: asked(model, MEETS) == killed)  # noqa: B023 - called at once
+                    assert eventually(lambda: len(model.requests) > 2 * number, 300)  # noqa: B023 - called at once
+                    time.sleep(model_seconds / 3)
             with served(home, *as_options(given)):
-                eventually_count(memory, 4, 30)
-        assert (asked(model, EXTRACT), asked(model, MEETS)) == (1, 3)
+                eventually_count(memory, known + 12, 90 if model_seconds < 30 else 600)
+        prompts = Counter(request.prompt for request in model.requests if request.route == "chat")
+        assert sorted(prompts.values()) == ([2, 2] if kills else [1, 1])
 
 
 def test_a_model_that_is_cut_off_asks_nothing_again(home: Path) -> None:

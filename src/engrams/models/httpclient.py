@@ -124,7 +124,7 @@ class HttpClient:
                 raise ModelError(_CLOSED, hint="Open a new engine.")
             if self._loop is None or self._loop.process != os.getpid():
                 # A forked child inherits the loop but not its thread.
-                self._loop = _HttpLoop(self._waits, local=_is_local(self.host))
+                self._loop = _HttpLoop(self._waits, local=is_local(self.host))
             return self._loop
 
 
@@ -254,7 +254,8 @@ def parse_address(url: str) -> str:
     return str(parsed.copy_with(query=None, fragment=None)).rstrip("/")
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """Return True for this machine; ``host`` may have a port."""
     name = host.rsplit(":", 1)[0].strip("[]")
     try:
         return ip_address(name).is_loopback

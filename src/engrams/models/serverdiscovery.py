@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from engrams.errors import EngramsError, ModelError
 from engrams.models.httpclient import HttpClient, parse_address
 from engrams.ports import ModelServer
 
-_EMBEDDERS = ("embed", "bge-", "minilm", "rerank", "whisper", "tts-")
-
+_NO_CHAT = re.compile(r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora", re.IGNORECASE)
+_OLLAMA = 11434
 
 LOCAL_SERVERS = (
-    ModelServer("Ollama", "ollama", "http://localhost:11434"),
+    ModelServer("Ollama", "ollama", f"http://localhost:{_OLLAMA}"),
     ModelServer("LM Studio", "openai", "http://localhost:1234/v1"),
     ModelServer("llama.cpp", "openai", "http://localhost:8080/v1"),
     ModelServer("vLLM", "openai", "http://localhost:8000/v1"),
@@ -43,7 +45,12 @@ def list_models(server: ModelServer, key: str, seconds: float) -> tuple[str, ...
         client.close()
     rows = found.get("models" if server.provider == "ollama" else "data") if isinstance(found, dict) else None
     names = [row.get("name") or row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    return tuple(name for name in names if isinstance(name, str) and not any(part in name.lower() for part in _EMBEDDERS))
+    return tuple(name for name in names if isinstance(name, str) and may_chat(name))
+
+
+def may_chat(name: str) -> bool:
+    """Return False for a model whose name tells that it does not chat."""
+    return not _NO_CHAT.search(name)
 
 
 def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> ModelServer:
@@ -51,8 +58,12 @@ def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> ModelServ
 
     SettingsError: no address. ModelError: it lists no models."""
     address = parse_address(url)
-    openai = ModelServer(address, "openai", address)
-    for place in (replace(openai, url=f"{address}/v1"), openai, ModelServer(address, "ollama", address)):
+    root, parts = address.removesuffix("/v1").removesuffix("/api"), urlsplit(address)
+    openai, ollama = ModelServer(address, "openai", address), ModelServer(address, "ollama", root)
+    below = replace(openai, url=f"{address}/v1")
+    places = (openai, below, ollama) if parts.path else (below, openai, ollama)
+    # Ollama speaks OpenAI's protocol too, and then cuts prompts at its default context.
+    for place in (ollama, *places) if parts.port == _OLLAMA else places:
         if names := list_models(place, key, seconds):
             return replace(place, models=names)
-    raise ModelError(f"{address} lists no models.", hint="Check that it runs, its address (often …/v1) and --api-key.")
+    raise ModelError(f"{address} lists no models.", hint="Check that it runs, its address (often …/v1) and its key.")

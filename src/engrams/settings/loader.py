@@ -94,6 +94,12 @@ class Settings(SettingsSection):
         return self.incognito or self.store.url == ":memory:"
 
     @property
+    def config_file(self) -> Path:
+        """File in the home with its settings; test mode has none of its own."""
+        home = self.home.expanduser()
+        return (home.parent if self.test and home.name == TEST_FOLDER else home) / "config.toml"
+
+    @property
     def owner(self) -> str:
         """Default owner of a call that names none.
         ``user``, else the login name as it was when the settings were made.

@@ -95,6 +95,35 @@ def test_a_model_that_does_not_exist_and_one_without_json(tmp_path: Path, capsys
     assert not (tmp_path / "config.toml").exists()
 
 
+def test_a_stored_key_goes_to_its_own_server_alone(tmp_path: Path) -> None:
+    """Another server is neither tried nor written with the key of the first."""
+    with ScriptedModel() as model, ScriptedModel() as other:
+        assert setup(tmp_path, "--url", model.url, "--api-key", "sk-first") == 0
+        model.requests.clear()
+        assert setup(tmp_path, "--url", model.url) == 0
+        assert {request.headers.get("authorization") for request in model.requests} == {"Bearer sk-first"}
+        assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"] == "sk-first"
+        assert setup(tmp_path, "--url", other.url) == 0
+        assert not [request for request in other.requests if "sk-first" in str(request.headers)]
+        assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"] == ""
+
+
+def test_another_server_is_asked_for_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An address typed in place of a number: its key is asked for, then the model by its number; what is sent where is told."""
+    with ScriptedModel(models=("small", "scripted")) as model:
+        answers = iter([model.url, "sk-typed", "2"])
+        monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", ((), 1.0))
+        monkeypatch.setattr("sys.stdin", _Terminal())
+        monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
+        asked: list[str] = []
+        monkeypatch.setattr(init.typer, "confirm", lambda text, **_: asked.append(text) or True)
+        assert setup(tmp_path) == 0
+        written = {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted", "api_key": "sk-typed"}
+        assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"] == written
+        assert f"sent to {model.url}, which is this machine" in asked[0]
+        assert "sk-typed" not in capsys.readouterr().out
+
+
 class _Terminal:
     def isatty(self) -> bool:
         return True

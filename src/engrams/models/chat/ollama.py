@@ -25,7 +25,7 @@ from engrams.models.retry import status_error
 from engrams.ports import Clock
 from engrams.types import Json
 
-_DEFAULT = "http://localhost:11434"
+DEFAULT_URL = "http://localhost:11434"
 _WINDOW = 4096
 _LARGEST_WINDOW = 131_072
 
@@ -37,7 +37,7 @@ class OllamaChat:
         """Connect to the root of a server; calls nothing.
 
         SettingsError: ``url`` is no http(s) address."""
-        base = parse_address(url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
+        base = parse_address(url or DEFAULT_URL).removesuffix("/v1").removesuffix("/api")
         self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits)
         self._model = model
         self._clock = clock

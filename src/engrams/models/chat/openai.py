@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +22,12 @@ from engrams.models.chat.protocol import (
 from engrams.models.chat.schemacheck import is_strict
 from engrams.models.httpclient import HttpClient, HttpTimeouts, parse_address
 from engrams.models.retry import status_error
+from engrams.models.serverdiscovery import may_chat
 from engrams.ports import Clock
 from engrams.types import Json
 
-_DEFAULT = "https://api.openai.com"
+DEFAULT_URL = "https://api.openai.com"
 _REFUSALS = {400, 415, 422, 501}
-_NO_CHAT = re.compile(r"embed|rerank|whisper|tts|image|moderation", re.IGNORECASE)
 TOOL = "answer"
 
 
@@ -58,7 +57,7 @@ class OpenAIChat:
 
         ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError: it is no
         http(s) address."""
-        base = parse_address(url or _DEFAULT)
+        base = parse_address(url or DEFAULT_URL)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"
         self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits)
@@ -96,7 +95,7 @@ class OpenAIChat:
             listed = self._client.get("/models", seconds).json()
             models = listed.get("data") if isinstance(listed, Mapping) else None
             names = [str(one.get("id", "")) for one in models if isinstance(one, Mapping)] if isinstance(models, list) else []
-            self._found = next((name for name in names if not _NO_CHAT.search(name)), "")
+            self._found = next((name for name in names if may_chat(name)), "")
         return self._found
 
     def follow(self, model: str) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
-_CONTEXT = 8192
 _EXTRAS = {
     "server": ("fastapi", "uvicorn"),
     "local": ("onnxruntime", "tokenizers"),
@@ -83,7 +82,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
     yield from _check_encryption(settings)
     from engrams.build import find_chat_problem
 
-    if (wrong := find_chat_problem(settings)) is not None:
+    if (wrong := find_chat_problem(settings.chat)) is not None:
         yield DoctorCheckResult("chat", "fail", wrong.message, wrong.hint)
         options = replace(options, overrides=[*options.overrides, "chat.provider=none"])
     try:
@@ -185,7 +184,7 @@ def _check_engine(
         yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
     yield DoctorCheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
-    yield check_chat(engine, offline=offline)
+    yield _check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
 
 
@@ -216,7 +215,7 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
     return DoctorCheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
 
 
-def check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
+def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
     """Ask the language model, and measure it."""
     model = engine.chat_model
     if model is None:
@@ -225,22 +224,10 @@ def check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
         )
     if offline:
         return DoctorCheckResult("chat", "info", f"{model.name}, not called")
-    from engrams.ports import MeasurableChat
+    from engrams.build import connection
 
-    if not isinstance(model, MeasurableChat):
-        return DoctorCheckResult("chat", "info", f"{model.name}, not measured")
-    try:
-        found = model.measure()
-    except EngramsError as problem:
-        return DoctorCheckResult("chat", "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
-    first = f"first word after {found.first_seconds:.1f} s, " if found.first_seconds else ""
-    context = f", context {found.context_tokens:,} tokens" if found.context_tokens else ""
-    told = f"{model.name}: {first}a short answer in {found.seconds:.1f} s, "
-    if not found.json:
-        return DoctorCheckResult("chat", "fail", f"{told}but no JSON{context}", "Choose a larger model, or one that supports JSON schemas.")
-    small = 0 < found.context_tokens < _CONTEXT
-    hint = f"Give it a context of at least {_CONTEXT:,} tokens, or lower write.batch_turns." if small else ""
-    return DoctorCheckResult("chat", "warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint)
+    found = connection.check_model(model)
+    return DoctorCheckResult("chat", found.state, found.detail, found.hint)
 
 
 def _check_jobs(state: Any) -> DoctorCheckResult:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +13,7 @@ from engrams.surfaces.cli.output import clean, emit, note, say
 
 if TYPE_CHECKING:
     from engrams.ports import ModelServer
+    from engrams.settings import ChatSettings
 
 app = new_app()
 
@@ -30,72 +29,82 @@ def init(
     options: GlobalOptions,
     url: Annotated[str | None, typer.Option(help="The model server's base URL.", show_default=False)] = None,
     model: Annotated[str | None, typer.Option(help="The model's name.", show_default=False, metavar="NAME")] = None,
-    api_key: Annotated[str, typer.Option(help="Key of the server; it is stored in config.toml.", show_default=False, metavar="KEY")] = "",
+    api_key: Annotated[
+        str | None, typer.Option(help="Key of the server; it is stored in config.toml.", show_default=False, metavar="KEY")
+    ] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="Work by rules alone.")] = False,
     no_test: Annotated[bool, typer.Option("--no-test", help="Do not ask the model to try it.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Take the first server and model found; ask nothing.")] = False,
 ) -> None:
     """Set memory up: find a language model, try it, and write config.toml."""
-    home = options.load().settings.home.expanduser()
+    from engrams.build import connection
+
+    settings = options.load().settings
+    file = settings.config_file
     asks = sys.stdin.isatty() and not (yes or options.json or url or no_model)
-    server = None if no_model else _choose_server(url, api_key, asks=asks)
+    server, key = (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
     if server is None:
-        _write(home, {"provider": "none"})
-        emit({"home": home, "provider": "none"}) if options.json else say(f"{_RULES}\n{_NEXT}")
+        connection.save_connection(file, connection.ModelConnection("none"))
+        emit({"home": file.parent, "provider": "none"}) if options.json else say(f"{_RULES}\n{_NEXT}")
         return
     name = _choose_model(server, model, asks=asks)
-    values = {"provider": server.provider, "url": server.url, "model": name, **({"api_key": api_key} if api_key else {})}
-    tested = "" if no_test else _try_model(options, values)
-    if asks and not typer.confirm(f"Write {home / 'config.toml'}?", default=True):
+    chosen = connection.ModelConnection(server.provider, server.url, name, key)
+    chat = connection.connect(settings.chat, chosen)
+    tested = "" if no_test else _try_model(chat)
+    if asks and not typer.confirm(f"{connection.describe_destination(chat)} Write {file}?", default=True):
         raise typer.Abort
-    _write(home, values)
+    connection.save_connection(file, chosen)
     if options.json:
-        emit({"home": home, "provider": server.provider, "url": server.url, "model": name, "tested": tested})
+        emit({"home": file.parent, "provider": server.provider, "url": server.url, "model": name, "tested": tested})
         return
-    say(f"{tested or clean(name)}\nWritten to {home / 'config.toml'}.\n{_NEXT}")
+    say(f"{tested or clean(name)}\n{connection.describe_destination(chat)}\nWritten to {file}.\n{_NEXT}")
 
 
-def _choose_server(url: str | None, key: str, *, asks: bool) -> ModelServer | None:
-    from engrams.build import find_model_server_at, find_model_servers
+def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[ModelServer | None, str | None]:
+    """Return the server, None for rules alone, and the key for it."""
+    from engrams.build import connection, find_model_server_at, find_model_servers
 
     if url is not None:
-        return find_model_server_at(url, key)
+        known = connection.connect(chat, connection.ModelConnection("openai", url, api_key=key)).api_key
+        return find_model_server_at(url, known), key
     note("Looking for model servers on this machine…")
     servers = find_model_servers()
     if not asks:
-        return servers[0] if servers else None
+        return (servers[0] if servers else None), key
     for number, server in enumerate(servers, 1):
         say(f"  {number}. {server.name} at {server.url}: {clean(', '.join(server.models[:5]))}")
     say(f"  0. None: rules only{'' if servers else ' (no server answers on the usual ports)'}")
     answer = typer.prompt("Which one? A number, or the URL of another server", default="1" if servers else "0").strip()
-    if answer.isdecimal() and int(answer) <= len(servers):
-        return servers[int(answer) - 1] if int(answer) else None
-    return find_model_server_at(answer, key)
+    if not answer.isdecimal():
+        key = key or typer.prompt("Its key, if it needs one", default="", hide_input=True, show_default=False) or None
+        return _choose_server(chat, answer, key, asks=False)
+    if int(answer) > len(servers):
+        raise InputError(
+            f"There is no server {answer}.", hint="Give one of the numbers above, or an address such as http://localhost:8000/v1."
+        )
+    return (servers[int(answer) - 1] if int(answer) else None), key
 
 
 def _choose_model(server: ModelServer, model: str | None, *, asks: bool) -> str:
+    if model is None and not asks:
+        return server.models[0]
     if model is None:
-        return str(typer.prompt("Which model?", default=server.models[0])).strip() if asks else server.models[0]
+        for number, name in enumerate(server.models, 1):
+            say(f"  {number}. {clean(name)}")
+        model = typer.prompt("Which model? A number, or its name", default=server.models[0]).strip()
+        if model.isdecimal() and model not in server.models and 0 < int(model) <= len(server.models):
+            model = server.models[int(model) - 1]
     if model not in server.models:
         raise InputError(f"{server.url} has no model {model!r}.", hint=f"It has: {', '.join(server.models[:10])}.")
     return model
 
 
-def _try_model(options: GlobalOptions, values: dict[str, str]) -> str:
-    from engrams.surfaces.cli.doctor import check_chat
+def _try_model(chat: ChatSettings) -> str:
+    from engrams.build import connection
+    from engrams.clock import now
 
     note("Asking it… the first answer of a local model may take a while.")
-    with replace(options, overrides=[*options.overrides, *(f"chat.{name}={value}" for name, value in values.items())]).open() as (
-        engine,
-        _,
-    ):
-        found = check_chat(engine, offline=False)
+    found = connection.ModelTrial().run(chat, now)
     if found.state == "fail":
         raise ModelError(f"The model does not work: {found.detail}", hint=f"{found.hint} --no-test writes it all the same.".strip())
     return found.detail
-
-
-def _write(home: Path, values: dict[str, str]) -> None:
-    from engrams.settings.configeditor import set_values
-
-    set_values(home / "config.toml", "chat", values)

@@ -4,6 +4,7 @@ import { get } from "../api.js";
 import { prompt } from "../dialog.js";
 import { button, field, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
 import { setForWindow, getForWindow, getChoice, setChoice } from "../pinned.js";
+import { showModel } from "../modelsetup.js";
 import { debounce } from "../poll.js";
 import { errorBox } from "../memory.js";
 import { toast } from "../toast.js";
@@ -14,6 +15,7 @@ export const title = "Settings";
 export async function show(root) {
   const here = h("section", { class: "card pad stack" });
   const server = h("section", { class: "card pad stack" });
+  const model = h("section", { class: "card pad stack", "aria-label": "Language model" });
   const all = h("section", { class: "stack" });
   fill(
     root,
@@ -21,10 +23,10 @@ export async function show(root) {
       "Settings",
       "Preferences of this browser, and the settings in effect on the server.",
     ),
-    h("div", { class: "pair" }, here, server),
+    h("div", { class: "pair" }, here, h("div", { class: "stack" }, server, model)),
     all,
   );
-  await Promise.all([browser(here), about(server), values(all)]);
+  await Promise.all([browser(here), about(server), showModel(model), values(all)]);
 }
 
 async function browser(box) {
@@ -127,7 +129,7 @@ async function about(box) {
     const rows = [
       ["Version", health.version],
       ["Storage", health.memory_store],
-      ["Model server", health.openai_base_url || "none: answers are quotes from memory"],
+      ["Model server of the chat", health.openai_base_url || "none: answers are quotes from memory"],
       ["Memories per answer", health.default_top_k],
     ];
     fill(

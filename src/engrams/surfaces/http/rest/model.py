@@ -1,0 +1,167 @@
+"""/v1/settings/model: find, try and set the language model that memory learns by."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from engrams import build
+from engrams.build import connection
+from engrams.errors import ModelError, RefusedError
+from engrams.ports import ModelServer
+from engrams.settings import ChatSettings, LoadedSettings, Settings, load
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.errors import error_responses, limited_route
+
+_URL, _NAME, _KEY = 2000, 200, 1000
+
+
+class ModelServersRequest(BaseModel):
+    """Where to look: an address, or the usual ports of the server's machine without one."""
+
+    model_config = ConfigDict(extra="forbid")
+    url: str = Field("", max_length=_URL)
+    api_key: str | None = Field(None, max_length=_KEY, description="Null: the stored one, if it is for this server.")
+
+
+class FoundModelServer(BaseModel):
+    name: str
+    provider: Literal["openai", "ollama"]
+    url: str
+    models: list[str]
+
+
+class ModelServersResponse(BaseModel):
+    servers: list[FoundModelServer]
+
+
+class ModelConnectionRequest(BaseModel):
+    """A model; provider `none` goes back to rules."""
+
+    model_config = ConfigDict(extra="forbid")
+    provider: Literal["none", "openai", "ollama"]
+    url: str = Field("", max_length=_URL)
+    model: str = Field("", max_length=_NAME)
+    api_key: str | None = Field(None, max_length=_KEY, description="Null: the stored one, if it is for this server. Empty: none.")
+
+    def to_connection(self) -> connection.ModelConnection:
+        return connection.ModelConnection(self.provider, self.url.strip(), self.model.strip(), self.api_key)
+
+
+class ModelTestResponse(BaseModel):
+    """Answers of a model, measured.
+
+    ``json_by``: how it answered in JSON (empty: not at all). ``context_tokens``: 0 where the server does not tell. ``destination``: what
+    memory would send, and where to."""
+
+    state: Literal["ok", "info", "warn", "fail"]
+    detail: str
+    hint: str
+    first_seconds: float
+    seconds: float
+    json_by: str
+    context_tokens: int
+    destination: str
+
+
+class ModelResponse(BaseModel):
+    """The model that is set in config.toml.
+
+    ``in_use``: the model that the running server learns by (empty: rules). ``restart``: the file was changed since the server started.
+    ``fixed_by``: settings that the environment gives, which count for more than the file."""
+
+    provider: str
+    url: str
+    model: str
+    has_key: bool
+    in_use: str
+    restart: bool
+    fixed_by: list[str]
+    file: str
+    destination: str
+
+
+def router(settings: Settings) -> APIRouter:
+    routes = APIRouter(prefix="/v1/settings", tags=["upkeep"], route_class=limited_route(settings.limits.text_bytes))
+    started, trial = _load_file(settings).settings.chat, connection.ModelTrial()
+
+    @routes.get("/model", responses=error_responses())
+    def find(caller: ScopedCaller) -> ModelResponse:
+        """Tell which model is set; its key is never shown."""
+        return _to_response(caller, started)
+
+    @routes.post("/model/servers", responses=error_responses())
+    def find_servers(body: ModelServersRequest, caller: ScopedCaller) -> ModelServersResponse:
+        """Find model servers on this machine, or at an address."""
+        if not body.url.strip():
+            return ModelServersResponse(servers=[_to_server(one) for one in build.find_model_servers()])
+        chat = _connect(caller, connection.ModelConnection("openai", body.url, "", body.api_key))
+        try:
+            return ModelServersResponse(servers=[_to_server(build.find_model_server_at(body.url, chat.api_key))])
+        except ModelError as problem:
+            raise RefusedError(problem.message, hint=problem.hint) from None
+
+    @routes.post("/model/test", responses=error_responses())
+    def test(body: ModelConnectionRequest, caller: ScopedCaller) -> ModelTestResponse:
+        """Ask a model two short questions and measure its answers.
+
+        Nothing of memory is sent, and nothing is stored. A newer test ends the last."""
+        chat = _connect(caller, body.to_connection())
+        found = trial.run(chat, caller.engine.now, caller.engine.store)
+        measured = found.measured
+        return ModelTestResponse(
+            state=found.state,
+            detail=found.detail,
+            hint=found.hint,
+            first_seconds=round(measured.first_seconds, 2) if measured else 0.0,
+            seconds=round(measured.seconds, 2) if measured else 0.0,
+            json_by=measured.json if measured else "",
+            context_tokens=measured.context_tokens if measured else 0,
+            destination=connection.describe_destination(chat),
+        )
+
+    @routes.put("/model", responses=error_responses())
+    def change(body: ModelConnectionRequest, caller: ScopedCaller) -> ModelResponse:
+        """Write the model into config.toml; a restart makes it count."""
+        own = caller.engine.settings
+        if own.incognito:
+            raise RefusedError("Incognito leaves no trace on disk.", hint="Give the model as `--set chat.model=…` at the start.")
+        chosen = body.to_connection()
+        if (problem := build.find_chat_problem(_connect(caller, chosen))) is not None:
+            raise problem
+        connection.save_connection(own.config_file, chosen)
+        return _to_response(caller, started)
+
+    return routes
+
+
+def _load_file(settings: Settings) -> LoadedSettings:
+    """Load the settings as the next start with this home would."""
+    return load({"home": str(settings.config_file.parent), "preset": settings.preset})
+
+
+def _connect(caller: IdentifiedCaller, chosen: connection.ModelConnection) -> ChatSettings:
+    return connection.connect(_load_file(caller.engine.settings).settings.chat, chosen)
+
+
+def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelResponse:
+    own = caller.engine.settings
+    loaded = _load_file(own)
+    chat, model = loaded.settings.chat, caller.engine.chat_model
+    return ModelResponse(
+        provider=chat.provider,
+        url=chat.url,
+        model=chat.model,
+        has_key=bool(chat.api_key),
+        in_use=model.name if model else "",
+        restart=chat != started,
+        fixed_by=sorted(name for name, source in loaded.origin.items() if name.startswith("chat.") and source == "environment"),
+        file=str(own.config_file),
+        destination=connection.describe_destination(chat),
+    )
+
+
+def _to_server(server: ModelServer) -> FoundModelServer:
+    return FoundModelServer(name=server.name, provider=server.provider, url=server.url, models=list(server.models))

@@ -24,7 +24,7 @@ from engrams.models.serverdiscovery import find_model_servers as find_model_serv
 from engrams.models.tokens.factory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeInstruction, SkillRecords, Store
 from engrams.session.privacy import require_incognito
-from engrams.settings import ChatSettings, EncryptionSettings, Settings, in_test_mode, load
+from engrams.settings import EncryptionSettings, Settings, in_test_mode, load
 from engrams.store.factory import choose_store as store
 from engrams.store.factory import find_database, is_served
 from engrams.store.factory import migrate_store as migrate_store
@@ -110,17 +110,6 @@ def open(
     if background:
         engine.work.resume()
     return engine
-
-
-def find_chat_problem(chat: ChatSettings) -> SettingsError | None:
-    """The problem of the chat settings, if any; calls nothing."""
-    try:
-        model = choose_chat(chat, clocks.now)
-    except SettingsError as problem:
-        return problem
-    if model is not None:
-        model.close()
-    return None
 
 
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:

@@ -49,7 +49,7 @@ def list_models(server: ModelServer, key: str, seconds: float) -> tuple[str, ...
 
 
 def may_chat(name: str) -> bool:
-    """Return False for a model whose name tells that it does not chat."""
+    """Return False where the name tells that it does not chat."""
     return not _NO_CHAT.search(name)
 
 

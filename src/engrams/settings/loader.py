@@ -95,7 +95,7 @@ class Settings(SettingsSection):
 
     @property
     def config_file(self) -> Path:
-        """File in the home with its settings; test mode has none of its own."""
+        """File of the home's settings; test mode has none of its own."""
         home = self.home.expanduser()
         return (home.parent if self.test and home.name == TEST_FOLDER else home) / "config.toml"
 

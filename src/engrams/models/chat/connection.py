@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from engrams.clock import now
 from engrams.errors import EngramsError, SettingsError
 from engrams.models.chat.factory import choose_chat
 from engrams.models.httpclient import is_local
@@ -82,6 +83,17 @@ class ModelTrial:
             return check_model(model)
         finally:
             model.close()
+
+
+def find_chat_problem(chat: ChatSettings) -> SettingsError | None:
+    """Return the problem of chat settings, if any; calls nothing."""
+    try:
+        model = choose_chat(chat, now)
+    except SettingsError as problem:
+        return problem
+    if model is not None:
+        model.close()
+    return None
 
 
 def connect(chat: ChatSettings, connection: ModelConnection) -> ChatSettings:

@@ -80,9 +80,9 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
     yield DoctorCheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
     yield from _check_encryption(settings)
-    from engrams.build import find_chat_problem
+    from engrams.build import connection
 
-    if (wrong := find_chat_problem(settings.chat)) is not None:
+    if (wrong := connection.find_chat_problem(settings.chat)) is not None:
         yield DoctorCheckResult("chat", "fail", wrong.message, wrong.hint)
         options = replace(options, overrides=[*options.overrides, "chat.provider=none"])
     try:

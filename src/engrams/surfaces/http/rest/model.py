@@ -19,7 +19,7 @@ _URL, _NAME, _KEY = 2000, 200, 1000
 
 
 class ModelServersRequest(BaseModel):
-    """Where to look: an address, or the usual ports of the server's machine without one."""
+    """Address to look at; without one the usual ports of this machine."""
 
     model_config = ConfigDict(extra="forbid")
     url: str = Field("", max_length=_URL)
@@ -129,7 +129,7 @@ def router(settings: Settings) -> APIRouter:
         if own.incognito:
             raise RefusedError("Incognito leaves no trace on disk.", hint="Give the model as `--set chat.model=…` at the start.")
         chosen = body.to_connection()
-        if (problem := build.find_chat_problem(_connect(caller, chosen))) is not None:
+        if (problem := connection.find_chat_problem(_connect(caller, chosen))) is not None:
             raise problem
         connection.save_connection(own.config_file, chosen)
         return _to_response(caller, started)

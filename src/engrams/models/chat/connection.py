@@ -1,4 +1,4 @@
-"""Connection of a chat model: checked by asking it, described, and written into config.toml."""
+"""Connection of a chat model: tried, described, and written into config.toml."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_model(model: Chat) -> ModelCheckResult:
 
 
 class ModelTrial:
-    """Trial of models that are not in the settings; a newer one ends the last."""
+    """Trial of a model not in use; a newer ends the last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -136,7 +136,7 @@ def describe_destination(chat: ChatSettings) -> str:
 
 
 def _server_of(chat: ChatSettings) -> tuple[str, str]:
-    """Scheme and host with port of the server that a key is for."""
+    """Return scheme and host of the server that a key is for."""
     from engrams.models.chat import ollama, openai
 
     parts = urlsplit(chat.url.strip() or (ollama.DEFAULT_URL if chat.provider == "ollama" else openai.DEFAULT_URL))

@@ -156,7 +156,7 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
         model=chat.model,
         has_key=bool(chat.api_key),
         in_use=model.name if model else "",
-        restart=chat != started,
+        restart=chat != started and {chat.provider, started.provider} != {"none"},
         fixed_by=sorted(name for name, source in loaded.origin.items() if name.startswith("chat.") and source == "environment"),
         file=str(own.config_file),
         destination=connection.describe_destination(chat),

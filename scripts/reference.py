@@ -14,8 +14,8 @@ from shellfiles import completion, man_page
 from tstypes import client_types
 
 from engrams.settings import SettingInfo, describe, presets
+from engrams.surfaces.cli.globaloptions import GlobalOptions
 from engrams.surfaces.cli.main import COMMANDS, LazyCommands
-from engrams.surfaces.cli.options import GlobalOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, SHARE = ROOT / "docs" / "reference", ROOT / "packaging" / "share"

@@ -34,9 +34,9 @@ from bench.changes.data import (  # noqa: E402
 )
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changes.boostedtrees import BoostedTrees, compete, join_odds  # noqa: E402
+from engrams.write.changedetection.boostedtrees import BoostedTrees, compete, join_odds  # noqa: E402
 
-WEIGHTS = ROOT / "src/engrams/write/changes/weights.npz"
+WEIGHTS = ROOT / "src/engrams/write/changedetection/weights.npz"
 FOLDS, BINS, LEAST_CASES = 5, 15, 4
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 

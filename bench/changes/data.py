@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from engrams.models.embed.staticembedder import BuiltinEmbedder
-from engrams.write.changes.features import MessageFeatures, describe_pair, read_message
+from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pair, read_message
 
 FOLDER = Path(__file__).with_name("scenarios")
 FILES = ("daily", "work", "chats", "assistants")

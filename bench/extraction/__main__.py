@@ -20,7 +20,7 @@ from pathlib import Path
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
 from engrams.write import storagepolicy
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.contentfilter import gate_text
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 

@@ -19,7 +19,7 @@ from engrams.models.chat.usagemeter import estimate_tokens
 from engrams.prompts import load
 from engrams.testing import ScriptedRequest
 from engrams.text.normalize import fold
-from engrams.write.llm.extract import find_literal
+from engrams.write.llm.modelextraction import find_literal
 
 STEPS = ("extract", "reconcile", "arc")
 _PLACE = re.compile(r"\\\{\\\{(\w+)\\\}\\\}")

@@ -20,7 +20,7 @@ from bench.quality.metrics import KS, ResultRow, mean, paired_difference, score_
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.clock import parse_time
 from engrams.ports import Embedder
-from engrams.read import pipeline, querypreparation
+from engrams.read import querypreparation, searchpipeline
 
 LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "speaker cue": {"read__weights__speaker": 0.0},
@@ -47,7 +47,7 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
 """Stages left out, and their settings; the last one replaces the weighted sum by ranks."""
 
 WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
-    "time that a turn tells of": (pipeline, "raise_spoken_dates", lambda hits, *_: list(hits)),
+    "time that a turn tells of": (searchpipeline, "raise_spoken_dates", lambda hits, *_: list(hits)),
     "question in the first person": (querypreparation, "parse_query", lambda *given: replace(_parse_query(*given), dense_text=given[0])),
 }
 """Stages without a setting: module, function and replacement."""

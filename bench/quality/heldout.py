@@ -21,9 +21,9 @@ from bench.quality.data import Dataset, Talk
 from bench.quality.metrics import KS, ResultRow, bootstrap_interval, mean, score_ranking
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.ports import Embedder
-from engrams.read.fusion import WEIGHTS, score_pool
 from engrams.read.querypreparation import prepare_query
-from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.read.scorefusion import WEIGHTS, score_pool
 from engrams.settings import ReadWeights
 
 FEATURES = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "speaker", "date", "slot", "question", "when", "length")

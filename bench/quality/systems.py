@@ -14,7 +14,7 @@ import numpy as np
 import engrams
 from bench.quality.data import Item
 from engrams.formats import ParsedTurn
-from engrams.models.embed.factory import choose_embedder
+from engrams.models.embed.embedderfactory import choose_embedder
 from engrams.ports import Embedder
 from engrams.settings import EmbedSettings
 from engrams.types import Kind, Scope, Turn

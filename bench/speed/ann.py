@@ -16,10 +16,10 @@ import numpy as np
 
 from bench.speed.corpus import Corpus
 from bench.speed.timing import quantiles
-from engrams.models.embed.factory import choose_embedder
+from engrams.models.embed.embedderfactory import choose_embedder
 from engrams.settings import EmbedSettings, ReadSettings
-from engrams.store.index.ann import AnnIndex, count_proposals
-from engrams.store.index.columns import IndexColumns
+from engrams.store.index.annsearch import AnnIndex, count_proposals
+from engrams.store.index.indexcolumns import IndexColumns
 
 KS = (10, 50, 100)
 _TIE = 1e-4

@@ -19,7 +19,7 @@ from engrams.ports import RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Record, Scope, Status, Turn
-from engrams.write import pipeline
+from engrams.write import writepipeline
 from engrams.write.turnconversion import journal_turns
 
 HERE = Path(__file__).parent
@@ -37,17 +37,17 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
     now = START
     settings = Settings()
     store = SqliteStore.open(":memory:", StoreSettings(), lambda: now)
-    deps = pipeline.WriteDeps(store, settings.write, settings.limits, lambda: now, search=store)
+    deps = writepipeline.WriteDeps(store, settings.write, settings.limits, lambda: now, search=store)
     first: set[str] = set()
     for text in (older, newer):
         journaled = journal_turns([Turn(text, session="s")], SCOPE, deps)
         store.commit(WriteBatch("bench", "journal", now, puts=journaled.puts))
-        learned = pipeline.reconcile_extraction(pipeline.extract_candidates(journaled.records, deps), deps)
+        learned = writepipeline.reconcile_extraction(writepipeline.extract_candidates(journaled.records, deps), deps)
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
         refined = {old for derived in learned.derived if derived.verdict == "refine" for old in derived.replaces}
         now += timedelta(days=10)
-    records = store.find(RecordQuery(ScopeReach(SCOPE, (SCOPE,)), pipeline.STATEMENTS, tuple(Status), limit=100)).records
+    records = store.find(RecordQuery(ScopeReach(SCOPE, (SCOPE,)), writepipeline.STATEMENTS, tuple(Status), limit=100)).records
     store.close()
     gone = {record.id for record in records if record.id in first and record.status is Status.SUPERSEDED} - refined
     return bool(gone), list(records)

@@ -10,45 +10,45 @@ from typing import TYPE_CHECKING, Any
 
 from engrams import clock as clocks
 from engrams import encryption
-from engrams.components import EngineDeps
 from engrams.engine import MemoryEngine
+from engrams.enginecomponents import EngineDeps
 from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat import connection as connection
-from engrams.models.chat.factory import choose_chat, inject
+from engrams.models.chat.chatfactory import choose_chat, inject
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
-from engrams.models.embed.factory import choose_embedder, make_plain
-from engrams.models.embed.null import NullEmbedder
-from engrams.models.rerank.factory import RerankerChoice, choose_reranker
+from engrams.models.embed.embedderfactory import choose_embedder, make_plain
+from engrams.models.embed.nullembedder import NullEmbedder
+from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
 from engrams.models.serverdiscovery import find_model_servers as find_model_servers
-from engrams.models.tokens.factory import choose_counter
+from engrams.models.tokens.counterfactory import choose_counter
 from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeInstruction, SkillRecords, Store
-from engrams.session.privacy import require_incognito
+from engrams.session.privacymodes import require_incognito
 from engrams.settings import EncryptionSettings, Settings, in_test_mode, load
-from engrams.store.factory import choose_store as store
-from engrams.store.factory import find_database, is_served
-from engrams.store.factory import migrate_store as migrate_store
-from engrams.store.factory import move_memory as move_memory
-from engrams.store.sqlite import SqliteStore, rescuelosses
+from engrams.store.sqlite import SqliteStore, lostmemories
+from engrams.store.storefactory import choose_store as store
+from engrams.store.storefactory import find_database, is_served
+from engrams.store.storefactory import migrate_store as migrate_store
+from engrams.store.storefactory import move_memory as move_memory
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
-    from engrams.encryption.rekey import EncryptionStatus as EncryptionStatus
-    from engrams.encryption.rekey import Report
+    from engrams.encryption.keychange import EncryptionStatus as EncryptionStatus
+    from engrams.encryption.keychange import Report
     from engrams.logs import AuditEntry as AuditEntry
     from engrams.logs import AuditLog as AuditLog
     from engrams.logs import CrisisLog as CrisisLog
     from engrams.logs import CrisisRecord as CrisisRecord
     from engrams.logs import FeedbackLog as FeedbackLog
     from engrams.logs import FeedbackRecord as FeedbackRecord
-    from engrams.session.summary import ConversationSummaries as ConversationSummaries
-    from engrams.tend.factcleanup import FactReview as FactReview
+    from engrams.session.runningsummary import ConversationSummaries as ConversationSummaries
+    from engrams.tend.factreview import FactReview as FactReview
+    from engrams.tend.fileuploads import FileUpload as FileUpload
+    from engrams.tend.fileuploads import FileUploads as FileUploads
+    from engrams.tend.garden.cyclestate import CycleReport as CycleReport
     from engrams.tend.garden.rulejobs import GardenStep as GardenStep
     from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
-    from engrams.tend.garden.state import CycleReport as CycleReport
     from engrams.tend.importruns import ImportRun as ImportRun
-    from engrams.tend.uploads import FileUpload as FileUpload
-    from engrams.tend.uploads import FileUploads as FileUploads
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPlaces, BackupResult
     from engrams.write.derivedsources import ChangeReport as ChangeReport
@@ -133,7 +133,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     """The vault of a store, where one is on."""
     if not settings.vault.enabled or not settings.enabled or settings.is_volatile:
         return None
-    from engrams.session.ingest import TurnIngest
+    from engrams.session.turningest import TurnIngest
     from engrams.vault import Vault, VaultEditCallbacks, VaultStore
     from engrams.vault import VaultDeps as VaultParts
     from engrams.write.editcascade import cascade_changes
@@ -158,7 +158,7 @@ def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecord
     """The skills of the configured folder, read on first search."""
     if not settings.skills.folder or not settings.enabled:
         return None
-    from engrams.vault.skills import SkillFolder as Folder
+    from engrams.vault.skillfiles import SkillFolder as Folder
 
     folder = Path(settings.skills.folder).expanduser().absolute()
     return Folder(folder, lambda: SqliteStore.open(":memory:", settings.store, clock), embedder, clock)
@@ -201,7 +201,7 @@ def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
 def uploads(engine: MemoryEngine) -> FileUploads:
     """Uploads into an engine's memory, with their own worker.
     RefusedError: they would leave a trace on disk."""
-    from engrams.tend.uploads import FileUploads
+    from engrams.tend.fileuploads import FileUploads
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
@@ -235,7 +235,7 @@ def _finish_restore(settings: Settings) -> None:
 
 def encryption_status(settings: Settings) -> EncryptionStatus:
     """Encryption of the home, file by file; needs no key."""
-    from engrams.encryption.rekey import read_status
+    from engrams.encryption.keychange import read_status
 
     return read_status(_own_home(settings), _places(settings).vault)
 
@@ -245,7 +245,7 @@ def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignor
 
     Works while other processes use the home: they wait, and go on with the key. ``passphrase``: where the key comes from one.
     ExtraError: the driver with ciphers is missing. EncryptionError: no key. StoreError: the home is in use for long, or damaged."""
-    from engrams.encryption.rekey import encrypt_home
+    from engrams.encryption.keychange import encrypt_home
 
     return encrypt_home(_own_home(settings), settings.encryption, passphrase, report)
 
@@ -253,14 +253,14 @@ def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignor
 def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = "", report: Report = _ignore) -> int:
     """Encrypt the home anew; number of files written.
     ``fresh``: where the new key comes from."""
-    from engrams.encryption.rekey import rekey_home
+    from engrams.encryption.keychange import rekey_home
 
     return rekey_home(_own_home(settings), settings.encryption, fresh, passphrase, report)
 
 
 def decrypt(settings: Settings, *, report: Report = _ignore) -> int:
     """Decrypt the home; number of files written."""
-    from engrams.encryption.rekey import decrypt_home
+    from engrams.encryption.keychange import decrypt_home
 
     return decrypt_home(_own_home(settings), settings.encryption, report)
 
@@ -295,7 +295,7 @@ def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
             return sum(engine.stats()["status"].values())
 
     note, complete = bring_back(places, f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}", read_files)
-    rescuelosses.remember(places.database, places.database.name, "" if complete else note)
+    lostmemories.remember(places.database, places.database.name, "" if complete else note)
     return note
 
 
@@ -331,7 +331,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
         return None
 
     def purge_in_copy(path: Path, order: PurgeInstruction) -> None:
-        from engrams.store.sqlite.damagedpurge import purge_copy
+        from engrams.store.sqlite.damagedfilepurge import purge_copy
 
         purge_copy(path, settings.store, clock, lambda held: _purge_again(held, None, order, clock))
 
@@ -359,7 +359,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
 
 def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: PurgeInstruction, clock: Clock) -> None:
     """Carry out a purge in another store, a copy of ours."""
-    from engrams.tend.purge import MemoryPurge, PurgeDeps
+    from engrams.tend.memorypurge import MemoryPurge, PurgeDeps
 
     MemoryPurge(PurgeDeps(held, NullEmbedder(), clock, lambda *_: None, home)).execute(order)
 
@@ -372,7 +372,7 @@ def _places(settings: Settings) -> BackupPlaces:
 
 def _list_places(settings: Settings) -> BackupPlaces:
     from engrams.vault.backup import BackupPlaces
-    from engrams.vault.dependencies import vault_folder
+    from engrams.vault.vaultdependencies import vault_folder
 
     home = settings.home.expanduser()
     return BackupPlaces(find_database(settings), vault_folder(settings.vault, home), home / "vault.db")

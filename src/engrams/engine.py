@@ -9,31 +9,31 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from engrams.agentcalls import Action, FlushReason, check_action
-from engrams.components import Components, EngineDeps
+from engrams.agentactions import Action, FlushReason, check_action
+from engrams.enginecomponents import Components, EngineDeps
 from engrams.errors import ClosedError, RefusedError
-from engrams.inspect import MemoryInspector, Place
+from engrams.memoryinspector import MemoryInspector, Place
 from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
 from engrams.read.cues import extract_turn_query
-from engrams.read.filters import Filter, to_names, to_where
-from engrams.read.request import Moment, ReadRequest, to_as_of, visible_scopes
+from engrams.read.filterparsing import Filter, to_names, to_where
+from engrams.read.readrequest import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import WorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
 from engrams.write import derivedsources
 from engrams.write import manualedits as edits
 
 if TYPE_CHECKING:
-    from engrams.session.commands import MemoryControl
     from engrams.session.extractionqueue import ExtractionQueue
+    from engrams.session.memorycommands import MemoryControl
+    from engrams.session.runningsummary import ConversationSummaries
     from engrams.session.sessionregistry import SessionRegistry
-    from engrams.session.summary import ConversationSummaries
-    from engrams.tend.factcleanup import FactReview
+    from engrams.tend.factreview import FactReview
     from engrams.tend.floorcalibration import ThresholdCalibration
-    from engrams.tend.garden.garden import MemoryGarden
+    from engrams.tend.garden.memorygarden import MemoryGarden
     from engrams.tend.importexport import ImportResult
     from engrams.tend.importruns import MemoryImports
     from engrams.tend.linkservice import LinkService
-    from engrams.tend.tiers import MemoryTiers
+    from engrams.tend.memorytiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
     from engrams.write.purgeplan import PurgeCandidate
 
@@ -313,7 +313,7 @@ class MemoryEngine:
     @cached_property
     def control(self) -> MemoryControl:
         """Requests about memory itself, in words."""
-        from engrams.session.commands import MemoryControl
+        from engrams.session.memorycommands import MemoryControl
 
         return MemoryControl(self, self.sessions)
 

@@ -89,7 +89,10 @@ def command(home: Path, *words: str, real: bool = False, seconds: float = PATIEN
     if real:
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "engrams.surfaces.cli.entry", *line], capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL
+                [sys.executable, "-m", "engrams.surfaces.cli.entry", *line],
+                capture_output=True,
+                timeout=seconds,
+                stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:
             return Ended(-9, "", "hung")

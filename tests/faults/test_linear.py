@@ -28,7 +28,7 @@ from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import ScriptedModel
 from engrams.types import Turn
-from engrams.vault.memorytool import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryTool
 
 OWNER = ("user", "ada")
 SMALL, LARGE = 10_000, 100_000

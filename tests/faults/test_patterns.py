@@ -34,18 +34,18 @@ MANY = 30
 """A repetition of less is no loop."""
 
 BOUNDED = {
-    "session/commandparser.py": 400,
-    "read/cues/mentions.py:_OPENING": 6,
-    "read/cues/firstperson.py:_OBJECT": 24,
+    "session/memorycommandparser.py": 400,
+    "read/cues/namementions.py:_OPENING": 6,
+    "read/cues/firstpersonrewrite.py:_OBJECT": 24,
     "text/questions.py": 300,
     "text/measures.py:_OTHER_SENTENCE": 400,
     "text/terms.py:_ORDINAL": 64,
-    "text/when/grammar.py:_LAST_WORD": 24,
-    "text/when/grammar.py:both": 60,
-    "text/when/grammar.py:to": 60,
-    "write/changes/features.py": 2000,
+    "text/timephrases/grammar.py:_LAST_WORD": 24,
+    "text/timephrases/grammar.py:both": 60,
+    "text/timephrases/grammar.py:to": 60,
+    "write/changedetection/pairfeatures.py": 2000,
     "write/rules/": 1000,
-    "write/rules/extract.py": 140,
+    "write/rules/ruleextraction.py": 140,
     "write/rules/instructions.py:_STEPS": 6000,
 }
 """Largest text, in characters, that the code hands to some patterns; the rules read sentence by sentence."""

@@ -20,58 +20,58 @@ from engrams.models.embed.querycache import CachedEmbedder
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
 from engrams.session.contextfingerprints import InjectedFingerprints
 from engrams.testing import HashEmbedder, SettableClock
-from engrams.text.cache import registered_caches, text_cache
+from engrams.text.textcaches import registered_caches, text_cache
 from engrams.types import Context, Kind, Scope
 
 SOURCE = Path(engrams.__file__).parent
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
-    "logs.audit._HELD": 1_000,
+    "logs.auditlog._HELD": 1_000,
     "models.rerank.listwise._SESSIONS": 1_000,
     "read.profilecache._KEPT": 64,
     "session.contextdelivery._CONVERSATIONS": 10_000,
     "session.contextfingerprints._EACH": 2_000,
     "session.contextfingerprints._OWNERS": 1_000,
-    "session.prefetch._MOST": 10_000,
+    "session.contextprefetch._MOST": 10_000,
     "session.sessionregistry._MINE": 10_000,
     "session.contextdelivery._MOST": 10_000,
     "session.workingtier._MOST": 1_000,
     "store.index.ownerindex._VIEWS": 8,
     "store.sqlite.termids._LARGEST": 200_000,
-    "surfaces.http.auth._MAX_CALLERS": 10_000,
-    "surfaces.http.observers._OWNERS": 1_000,
+    "surfaces.http.apikeyauth._MAX_CALLERS": 10_000,
+    "surfaces.http.requestobservers._OWNERS": 1_000,
     "surfaces.proxy.memorydeadlines._OWNERS": 10_000,
-    "surfaces.proxy.request._MOST": 10_000,
+    "surfaces.proxy.chatrequest._MOST": 10_000,
     "tend.usagelearning._MOST": 1_000,
     "tend.usagelearning._OWNERS": 10_000,
     "vault.outboxjobs._OWNERS": 10_000,
-    "vault.skills._MOST": 1_000,
+    "vault.skillfiles._MOST": 1_000,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 
 REMEMBERED = {
     "models.embed.staticembedder._hash_signs": 4_096,
     "models.embed.wordpiece.WordPiece._spell": 1 << 15,
-    "models.tokens.factory._estimate_cached": 512,
-    "read.cues.mentions._speaker_names": 64,
+    "models.tokens.counterfactory._estimate_cached": 512,
+    "read.cues.namementions._speaker_names": 64,
     "session.contextfingerprints._fingerprint_line": 2_048,
-    "read.fusion._find_spans": 2_048,
-    "read.diversify._cached_words": 512,
+    "read.scorefusion._find_spans": 2_048,
+    "read.hitdiversity._cached_words": 512,
     "store.sql.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
-    "write.changes.cues._find_word": 1 << 14,
-    "write.changes.features._read_clause": 1 << 13,
-    "write.changes.features._read_values": 1 << 12,
+    "write.changedetection.cuewords._find_word": 1 << 14,
+    "write.changedetection.pairfeatures._read_clause": 1 << 13,
+    "write.changedetection.pairfeatures._read_values": 1 << 12,
     "text.terms._to_term": 1 << 16,
-    "write.reconcile._tokens": 16_384,
-    "write.reconcile.object_terms": 16_384,
+    "write.rulereconciliation._tokens": 16_384,
+    "write.rulereconciliation.object_terms": 16_384,
     "write.predicateslots.canonical_predicate": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
 NAMES = {
-    "store.postgres.translate.translate": 2_000,
+    "store.postgres.sqltranslation.translate": 2_000,
     "store.sqlite.walreader._weigh_steps": 8,
     "types.datamodel._parsed": 4_096,
     "write.ignoredfiles._compile_rule": 4_096,
@@ -79,10 +79,10 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_checkout", "write.changes.cues._load_table", "write.changes.boostedtrees.load_model",
+    "errors._find_checkout", "write.changedetection.cuewords._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
-    "store.sql.migrations.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
-    "text.when.grammar.compile_rule", "text.when.lexicon.load_lexicon", "text.when.find._load_grammar",
+    "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
+    "text.timephrases.grammar.compile_rule", "text.timephrases.timewords.load_lexicon", "text.timephrases.timefinder._load_grammar",
     "write.rules.languages.sentencematcher._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
@@ -145,7 +145,7 @@ def test_what_remembers_is_bounded_and_forgets() -> None:
     assert length.cache_info().currsize == 10  # type: ignore[attr-defined]
     length("text 999")
     assert len(asked) == 1_000
-    engrams.text.cache.clear_caches()
+    engrams.text.textcaches.clear_caches()
     assert length.cache_info().currsize == 0  # type: ignore[attr-defined]
 
 

@@ -22,7 +22,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.store.index.columns import IndexColumns
+from engrams.store.index.indexcolumns import IndexColumns
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")

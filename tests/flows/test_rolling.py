@@ -12,7 +12,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine
 from engrams.ports import ROLL
-from engrams.session.summary import summary_id
+from engrams.session.runningsummary import summary_id
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Kind, Scope, Status, Turn

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engrams import formats
 from engrams.errors import InputError
-from engrams.formats.detect import FORMATS
+from engrams.formats.formatdetection import FORMATS
 from engrams.formats.jsonstream import read_elements
 
 TURN = json.dumps({"text": "schön 京都 🎉", "speaker": "Zoë"}, ensure_ascii=False)
@@ -98,7 +98,7 @@ def test_ten_megabytes_in_one_line(load: Any) -> None:
 
 def test_a_line_without_end_is_dropped_as_it_comes(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:
     """A line over the limit is named and let go; the lines after it are read."""
-    monkeypatch.setattr("engrams.formats.decode.LIMIT", 2_000_000)
+    monkeypatch.setattr("engrams.formats.textdecoder.LIMIT", 2_000_000)
     items, bad = load('{"text":"a"}\n' + "x" * 5_000_000 + '\n{"text":"b"}')
     assert [item.turn.text for item in items] == ["a", "b"]
     assert [piece.line for piece in bad] == [2]

@@ -8,7 +8,7 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.ports import NewRecord, WriteBatch
-from engrams.read.render import cut_excerpt, profile_frame
+from engrams.read.promptrendering import cut_excerpt, profile_frame
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import LAYER_OF, Kind, Record, Scope, Status
 

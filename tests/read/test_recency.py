@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from engrams.ports import CandidatePool, EmbedderCard
-from engrams.read import fusion
+from engrams.read import scorefusion
 from engrams.read.confidencedecay import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
-from engrams.read.fusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
+from engrams.read.scorefusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
 from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings, load
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
@@ -75,7 +75,7 @@ def test_meaning_and_words_are_merged_seven_to_three() -> None:
 @pytest.mark.covers("S1.49")
 def test_shared_words_count_from_three_tenths_on() -> None:
     """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
-    assert fusion.saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    assert scorefusion.saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
     got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
     assert got == pytest.approx([0.3 * 0.645, 0.0])
 
@@ -83,7 +83,7 @@ def test_shared_words_count_from_three_tenths_on() -> None:
 def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
     """What is not embedded yet is found by its words, by sources that look at meaning only too."""
     found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
-    assert fusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, True]
+    assert scorefusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, True]
     assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
 
 
@@ -163,8 +163,8 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
 )
 def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
-    assert fusion.cut_at_gap(given, 0.9, 0.95) == stay
-    assert fusion.cut_at_gap(given, 0.0, 0.0) == len(given)
+    assert scorefusion.cut_at_gap(given, 0.9, 0.95) == stay
+    assert scorefusion.cut_at_gap(given, 0.0, 0.0) == len(given)
 
 
 @pytest.mark.covers("S4.33")
@@ -182,17 +182,17 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
 )
 def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
     """A third of what is asked, or two words that are 0.4 of what was said."""
-    assert fusion.shares_enough_words(terms(query), text, 0.33) is passes
+    assert scorefusion.shares_enough_words(terms(query), text, 0.33) is passes
 
 
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_belongs_to_its_embedding_model() -> None:
     """The number is for the model that it names; another one's card says what is related; the floor itself passes."""
     section = RelevanceThresholdSettings(dense=0.6, model="bge")
-    assert fusion.dense_floor(section, EmbedderCard("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
-    assert fusion.dense_floor(section, EmbedderCard("hash", 256, floors={"related": 0.4})) == 0.4
-    assert fusion.dense_floor(section, EmbedderCard("unknown", 8)) == 0
+    assert scorefusion.dense_floor(section, EmbedderCard("onnx:bge-small", 384, floors={"related": 0.7})) == 0.6
+    assert scorefusion.dense_floor(section, EmbedderCard("hash", 256, floors={"related": 0.4})) == 0.4
+    assert scorefusion.dense_floor(section, EmbedderCard("unknown", 8)) == 0
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert fusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
-    assert fusion.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
-    assert fusion.passes_floors(found, ReadSettings(), 0.0, True).all()
+    assert scorefusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
+    assert scorefusion.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
+    assert scorefusion.passes_floors(found, ReadSettings(), 0.0, True).all()

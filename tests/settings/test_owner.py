@@ -37,7 +37,18 @@ def test_the_owner_stays_when_descriptors_run_out(home: Path) -> None:
     import resource
 
     environ = {name: value for name, value in os.environ.items() if name not in _NAMES}
-    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--home", str(home), "--port", "0", "--set", "jobs.workers=0"]
+    command = [
+        sys.executable,
+        "-m",
+        "engrams.surfaces.cli.entry",
+        "serve",
+        "--home",
+        str(home),
+        "--port",
+        "0",
+        "--set",
+        "jobs.workers=0",
+    ]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

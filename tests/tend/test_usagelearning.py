@@ -9,7 +9,7 @@ import pytest
 from engrams import MemoryEngine
 from engrams.errors import ClosedError, NotFoundError
 from engrams.ports import RecordQuery, RerankRequest
-from engrams.read.request import visible_scopes
+from engrams.read.readrequest import visible_scopes
 from engrams.tend.usagelearning import apply_event, make_pairs
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status

@@ -12,8 +12,8 @@ import pytest
 
 import engrams
 from engrams.types import Record, Status
-from engrams.vault import recordfile
-from engrams.vault.path import is_away
+from engrams.vault import recordmarkdown
+from engrams.vault.vaultpaths import is_away
 
 ALICE = ("user", "alice")
 
@@ -122,7 +122,7 @@ def converged(desk: Desk) -> None:
     records = {record.id: record for record in desk.everything()}
     held = {}
     for path in desk.files():
-        found = recordfile.parse_entry(path.read_text("utf-8"))
+        found = recordmarkdown.parse_entry(path.read_text("utf-8"))
         record = found.to_record({})
         assert record.id not in held
         assert says_same(record, records[record.id])

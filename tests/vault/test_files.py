@@ -12,7 +12,7 @@ from tests.vault.conftest import ALICE, Desk
 from engrams import Turn
 from engrams.errors import NotFoundError, StoreError
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault import path as paths
+from engrams.vault import vaultpaths as paths
 
 
 def made(id: str, text: str = "Lives in Berlin.", scope: tuple[str, ...] = ALICE, kind: Kind = Kind.FACT, role: str = "user") -> Record:

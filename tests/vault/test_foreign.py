@@ -10,7 +10,7 @@ from tests.vault.conftest import Desk
 
 from engrams.errors import InputError
 from engrams.types import Scope
-from engrams.vault.memorytool import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryTool
 
 BOB = Scope(("user", "bob"))
 

@@ -10,7 +10,7 @@ import pytest
 from tests.vault.conftest import ALICE, Desk
 
 from engrams.types import EdgeType, Kind, Status
-from engrams.vault.filechanges import BY_HAND
+from engrams.vault.filechangetypes import BY_HAND
 
 
 def found(desk: Desk, query: str) -> list[str]:

@@ -17,10 +17,10 @@ from engrams.ports import ChatAnswer, ChatRequest, RecordQuery, ScopeReach
 from engrams.testing import SettableClock
 from engrams.types import Kind, Record, Scope
 from engrams.vault import memorymd
-from engrams.vault import path as paths
+from engrams.vault import vaultpaths as paths
 from engrams.vault.dailynotes import NoteFlush
-from engrams.vault.dream import DREAM
-from engrams.vault.noteindex import estimate_tokens, split_pieces
+from engrams.vault.dreamconsolidation import DREAM
+from engrams.vault.notesearchindex import estimate_tokens, split_pieces
 from engrams.vault.outboxjobs import DAILY
 
 OWNER = Scope(ALICE)

@@ -11,7 +11,7 @@ from tests.vault.conftest import ALICE, Desk, converged
 from engrams.build import reindex
 from engrams.errors import StoreError
 from engrams.types import Edge, EdgeType, Scope, Status, Turn
-from engrams.vault.dependencies import MARK
+from engrams.vault.vaultdependencies import MARK
 
 
 def lived(desk: Desk) -> None:

@@ -11,16 +11,16 @@ from engrams.ports import Chat, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
-from engrams.write import pipeline
-from engrams.write.dependencies import WriteDeps
+from engrams.write import writepipeline
 from engrams.write.turnconversion import JournaledTurns, journal_turns
+from engrams.write.writedependencies import WriteDeps
 
 ALICE = Scope.of(("user", "alice"))
 
 
-def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> pipeline.ExtractionBatch:
+def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> writepipeline.ExtractionBatch:
     """Learn from journaled records: one batch to commit."""
-    return pipeline.reconcile_extraction(pipeline.extract_candidates(records, deps, echoes=echoes), deps)
+    return writepipeline.reconcile_extraction(writepipeline.extract_candidates(records, deps, echoes=echoes), deps)
 
 
 class Talk:
@@ -32,7 +32,7 @@ class Talk:
         self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
         self.chat: Chat | None = None
         self.embedder: Embedder | None = None
-        self.last: pipeline.ExtractionBatch | None = None
+        self.last: writepipeline.ExtractionBatch | None = None
         self.journaled: JournaledTurns | None = None
 
     @property
@@ -46,7 +46,7 @@ class Talk:
         self.store.commit(WriteBatch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
-    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> pipeline.ExtractionBatch:
+    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> writepipeline.ExtractionBatch:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
         self.last = digest_records(journaled.records, self.deps)
@@ -58,7 +58,7 @@ class Talk:
         """The statements with one of these statuses (none: active), oldest first."""
         reach = ScopeReach(scope.owner, (scope,), tree=True)
         return list(
-            self.store.find(RecordQuery(reach, pipeline.STATEMENTS, statuses or (Status.ACTIVE,), order="oldest", limit=500)).records
+            self.store.find(RecordQuery(reach, writepipeline.STATEMENTS, statuses or (Status.ACTIVE,), order="oldest", limit=500)).records
         )
 
     def texts(self, *statuses: Status) -> list[str]:

@@ -11,7 +11,7 @@ from tests.write.conftest import Talk, digest_records
 import engrams
 from engrams import Turn
 from engrams.errors import ModelError
-from engrams.models.chat.factory import choose_chat
+from engrams.models.chat.chatfactory import choose_chat
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
 from engrams.types import EdgeType, Kind, Status

@@ -9,7 +9,7 @@ import pytest
 from tests.write.conftest import Talk, digest_records
 
 from engrams.errors import ModelError
-from engrams.models.chat.factory import choose_chat
+from engrams.models.chat.chatfactory import choose_chat
 from engrams.prompts import load
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel

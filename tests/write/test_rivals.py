@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from tests.write.conftest import ALICE, Talk, digest_records
 
-from engrams.models.chat.factory import choose_chat
+from engrams.models.chat.chatfactory import choose_chat
 from engrams.ports import EmbedderCard
 from engrams.settings import ChatSettings, load
 from engrams.testing import ScriptedModel

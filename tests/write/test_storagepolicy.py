@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams.types import Evidence, Kind
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.storagepolicy import PolicyDecision, check_guards, clamp_decision, decide, has_support
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)

@@ -13,7 +13,7 @@ from anyio import Path as AsyncPath
 
 import engrams
 from engrams.surfaces.adapters import AnthropicMemoryTool, AsyncAnthropicMemoryTool
-from engrams.vault.memorytool import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryTool
 
 
 def open_memory(base_path: str) -> engrams.MemoryEngine:

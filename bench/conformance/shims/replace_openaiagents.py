@@ -16,7 +16,7 @@ from agents.memory import SessionSettings
 import engrams
 from engrams import Turn
 from engrams.surfaces.adapters import OpenAIAgentsSession
-from engrams.surfaces.adapters.journal import ITEM
+from engrams.surfaces.adapters.itemjournal import ITEM
 
 
 class DamagedRows:

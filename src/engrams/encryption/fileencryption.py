@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from engrams.encryption import pagereader
-from engrams.encryption.access import find_keys, prepare_home
-from engrams.encryption.header import DataKey, load_cipher
+from engrams.encryption.homekeys import find_keys, prepare_home
+from engrams.encryption.keyheader import DataKey, load_cipher
 from engrams.errors import EncryptionError
 
 MAGIC = b"engrams file 1\n"

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engrams.encryption.header import KEY_BYTES, EncryptionHeader, driver_hint, new_header
+from engrams.encryption.keyheader import KEY_BYTES, EncryptionHeader, driver_hint, new_header
 from engrams.errors import EncryptionError, ExtraError
 from engrams.settings import EncryptionSettings
 

@@ -12,27 +12,27 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from engrams.errors import EngramsError, InputError
-from engrams.formats import chatgpt, claude, csvtable, exchange, jsonmessages, locomo, markdownexport, mcpgraph, mem0, plaintext
-from engrams.formats.decode import STDIN as STDIN
-from engrams.formats.decode import Origin, TextFeed, iter_bytes, open_text
-from engrams.formats.detect import FORMATS as FORMATS
-from engrams.formats.detect import Format as Format
-from engrams.formats.detect import recognise_format
+from engrams.formats import chatgpt, claude, csvtable, engramsjsonl, jsonmessages, locomo, markdownexport, mcpgraph, mem0, plaintext
+from engrams.formats.formatdetection import FORMATS as FORMATS
+from engrams.formats.formatdetection import Format as Format
+from engrams.formats.formatdetection import recognise_format
 from engrams.formats.importfiles import ImportFile as ImportFile
 from engrams.formats.importfiles import open_parts as open_parts
 from engrams.formats.jsonstream import read_elements
-from engrams.formats.parsed import ExportedEdge as ExportedEdge
-from engrams.formats.parsed import ExportedRecord as ExportedRecord
-from engrams.formats.parsed import ImportItem as ImportItem
-from engrams.formats.parsed import ParsedTurn as ParsedTurn
-from engrams.formats.parsed import UnreadablePiece as UnreadablePiece
+from engrams.formats.parseditems import ExportedEdge as ExportedEdge
+from engrams.formats.parseditems import ExportedRecord as ExportedRecord
+from engrams.formats.parseditems import ImportItem as ImportItem
+from engrams.formats.parseditems import ParsedTurn as ParsedTurn
+from engrams.formats.parseditems import UnreadablePiece as UnreadablePiece
 from engrams.formats.plaintext import parse_memories as parse_memories
+from engrams.formats.textdecoder import STDIN as STDIN
+from engrams.formats.textdecoder import Origin, TextFeed, iter_bytes, open_text
 from engrams.types import NO_META, Meta, Record
 
 _ReadFunction: TypeAlias = Callable[[TextFeed], Iterator[ImportItem | UnreadablePiece]]
 
 _READERS: dict[str, _ReadFunction] = {
-    "engrams": lambda feed: exchange.read(feed.lines()),
+    "engrams": lambda feed: engramsjsonl.read(feed.lines()),
     "turns": lambda feed: jsonmessages.read_lines(feed.lines()),
     "json": lambda feed: jsonmessages.read_values(read_elements(feed.pieces(), "memories")),
     "lines": lambda feed: plaintext.read(feed.lines()),
@@ -120,7 +120,7 @@ def _write_lines(target: Path, items: Iterable[ExportedRecord | ExportedEdge | R
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            for line in exchange.to_lines(items, header):
+            for line in engramsjsonl.to_lines(items, header):
                 records += line.startswith('{"record":')
                 file.write(line)
             file.flush()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, parse_moment, scope_label
-from engrams.formats.parsed import ParsedTurn, UnreadablePiece
+from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Role, Turn
 
 _TEXT_TYPES = frozenset({"text", "multimodal_text"})

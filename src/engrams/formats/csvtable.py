@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 
 from engrams.formats.jsonmessages import TEXT_FIELDS, read_value
-from engrams.formats.parsed import ParsedTurn, UnreadablePiece
+from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Kind
 
 _SEPARATORS = ",;\t|"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams.errors import InputError
-from engrams.formats.decode import STDIN, Origin, is_conversations, open_stdin
+from engrams.formats.textdecoder import STDIN, Origin, is_conversations, open_stdin
 
 _IN_MEMORY = 64 << 20
 

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from engrams.formats.decode import CHUNK, LIMIT
-from engrams.formats.parsed import UnreadablePiece
+from engrams.formats.parseditems import UnreadablePiece
+from engrams.formats.textdecoder import CHUNK, LIMIT
 from engrams.types import Json
 
 _DECODER = json.JSONDecoder(strict=False)

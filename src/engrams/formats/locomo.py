@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment, role_and_speaker, scope_label
-from engrams.formats.parsed import ParsedTurn, UnreadablePiece
+from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Turn
 
 _SESSION = re.compile(r"session_(\d{1,6})")

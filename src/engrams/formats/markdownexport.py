@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
-from engrams.formats.parsed import ExportedEdge, ExportedRecord
+from engrams.formats.parseditems import ExportedEdge, ExportedRecord
 from engrams.types import Kind, Record, Scope, Status
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')

@@ -7,7 +7,7 @@ from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id
 from engrams.formats.jsonstream import MalformedError, parse
-from engrams.formats.parsed import ParsedTurn, UnreadablePiece
+from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
 

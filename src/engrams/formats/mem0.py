@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment
-from engrams.formats.parsed import ParsedTurn, UnreadablePiece
+from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
 _META_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "hash")

@@ -12,7 +12,7 @@ from engrams.formats.fieldparsers import derive_id, first_filled, parse_moment, 
 from engrams.formats.jsonmessages import ID_FIELDS
 from engrams.formats.jsonmessages import read_value as read_value
 from engrams.formats.jsonstream import MalformedError, parse
-from engrams.formats.parsed import ParsedTurn, UnreadablePiece
+from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
 _PREFIX = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+•–‣·]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)?(?:\[[ xX]\]\s+)?")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engrams.logs.audit import AuditEntry as AuditEntry
-from engrams.logs.audit import AuditLog as AuditLog
-from engrams.logs.store import CrisisLog as CrisisLog
-from engrams.logs.store import CrisisRecord as CrisisRecord
-from engrams.logs.store import FeedbackLog as FeedbackLog
-from engrams.logs.store import FeedbackRecord as FeedbackRecord
-from engrams.logs.store import home_folder
+from engrams.logs.auditlog import AuditEntry as AuditEntry
+from engrams.logs.auditlog import AuditLog as AuditLog
+from engrams.logs.crisisfeedback import CrisisLog as CrisisLog
+from engrams.logs.crisisfeedback import CrisisRecord as CrisisRecord
+from engrams.logs.crisisfeedback import FeedbackLog as FeedbackLog
+from engrams.logs.crisisfeedback import FeedbackRecord as FeedbackRecord
+from engrams.logs.crisisfeedback import home_folder
 from engrams.ports import Clock
 from engrams.settings import Settings
 

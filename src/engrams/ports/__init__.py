@@ -49,21 +49,21 @@ from engrams.ports.memoryfiles import DailyNoteWriter as DailyNoteWriter
 from engrams.ports.memoryfiles import MemoryFiles as MemoryFiles
 from engrams.ports.memoryfiles import NoteFlush as NoteFlush
 from engrams.ports.memoryfiles import Reason as Reason
-from engrams.ports.models import Chat as Chat
-from engrams.ports.models import ChatAnswer as ChatAnswer
-from engrams.ports.models import ChatMessage as ChatMessage
-from engrams.ports.models import ChatRequest as ChatRequest
-from engrams.ports.models import Clock as Clock
-from engrams.ports.models import Closable as Closable
-from engrams.ports.models import Embedder as Embedder
-from engrams.ports.models import EmbedderCard as EmbedderCard
-from engrams.ports.models import MeasurableChat as MeasurableChat
-from engrams.ports.models import ModelFollower as ModelFollower
-from engrams.ports.models import ModelMeasurement as ModelMeasurement
-from engrams.ports.models import ModelServer as ModelServer
-from engrams.ports.models import Reranker as Reranker
-from engrams.ports.models import RerankRequest as RerankRequest
-from engrams.ports.models import TokenCounter as TokenCounter
+from engrams.ports.modelports import Chat as Chat
+from engrams.ports.modelports import ChatAnswer as ChatAnswer
+from engrams.ports.modelports import ChatMessage as ChatMessage
+from engrams.ports.modelports import ChatRequest as ChatRequest
+from engrams.ports.modelports import Clock as Clock
+from engrams.ports.modelports import Closable as Closable
+from engrams.ports.modelports import Embedder as Embedder
+from engrams.ports.modelports import EmbedderCard as EmbedderCard
+from engrams.ports.modelports import MeasurableChat as MeasurableChat
+from engrams.ports.modelports import ModelFollower as ModelFollower
+from engrams.ports.modelports import ModelMeasurement as ModelMeasurement
+from engrams.ports.modelports import ModelServer as ModelServer
+from engrams.ports.modelports import Reranker as Reranker
+from engrams.ports.modelports import RerankRequest as RerankRequest
+from engrams.ports.modelports import TokenCounter as TokenCounter
 from engrams.ports.purgetypes import HomeCleaner as HomeCleaner
 from engrams.ports.purgetypes import LiveWords as LiveWords
 from engrams.ports.purgetypes import PurgeInstruction as PurgeInstruction
@@ -94,7 +94,7 @@ from engrams.ports.sessionstore import PREFERENCES as PREFERENCES
 from engrams.ports.sessionstore import UNSAVED as UNSAVED
 from engrams.ports.sessionstore import OwnerStateStore as OwnerStateStore
 from engrams.ports.sessionstore import SessionStore as SessionStore
-from engrams.ports.skills import SkillRecords as SkillRecords
+from engrams.ports.skillrecords import SkillRecords as SkillRecords
 
 
 class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, UsageLedger, Protocol):

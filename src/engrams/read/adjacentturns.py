@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from engrams.ports import RecordQuery
-from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 from engrams.types import Hit, Kind, Record
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TypeAlias
 
 from engrams.ports import ScopeReach
-from engrams.text.cache import register_cache
+from engrams.text.textcaches import register_cache
 from engrams.types import Kind, Record
 
 _KEPT = 64

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.confidencedecay import ambient_score
 from engrams.read.linkexpansion import NodeEdges, mark_outdated
-from engrams.read.render import DOUBTED, frame_statements, profile_frame, profile_statement, profile_version
-from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.promptrendering import DOUBTED, frame_statements, profile_frame, profile_statement, profile_version
+from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
 from engrams.read.triggerrules import out_of_season
 from engrams.settings import ReadSettings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engrams.errors import EngramsError
 from engrams.ports import CandidateQuery, Embedder, FactSlot, RecordQuery, RecordStore, ScopeReach
 from engrams.read.cues import QueryCues, parse_query
-from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.normalize import fold
 from engrams.text.terms import find_forms, terms
 from engrams.types import Kind

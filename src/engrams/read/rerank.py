@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engrams.errors import ModelError
 from engrams.ports import Reranker, RerankRequest
-from engrams.read.request import ReadRequest
+from engrams.read.readrequest import ReadRequest
 from engrams.settings import RerankSettings
 from engrams.types import Hit
 

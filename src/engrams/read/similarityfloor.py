@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.ports import CALIBRATION, CandidatePool, EmbedderCard, OwnerStateStore
-from engrams.read.fusion import fill_column
 from engrams.read.querypreparation import PreparedQuery
+from engrams.read.scorefusion import fill_column
 from engrams.text.terms import terms
 from engrams.types import Scope
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from engrams.ports import Condition, RecordQuery, RecordStore, Where
-from engrams.read.request import ReadRequest
+from engrams.read.readrequest import ReadRequest
 from engrams.settings import ReadSettings
 from engrams.text.terms import terms, tokens
 from engrams.types import Hit, Kind, Record

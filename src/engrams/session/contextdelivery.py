@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
 from engrams.ports import Clock, Embedder, TokenCounter
-from engrams.session.prefetch import ContextPrefetcher
+from engrams.session.contextprefetch import ContextPrefetcher
 from engrams.settings import DeliverySettings
 from engrams.types import Context
 

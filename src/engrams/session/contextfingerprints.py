@@ -8,7 +8,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from engrams.ports import RecordStore
-from engrams.text.cache import text_cache
+from engrams.text.textcaches import text_cache
 from engrams.types import Context, Kind, Record, Scope, Status
 from engrams.write.echoremoval import find_echoes, fingerprint_pieces
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.ports import EXTRACT, Clock, Job, JobQueue, JobSpec
-from engrams.session.ingest import TurnIngest, make_update_key
+from engrams.session.turningest import TurnIngest, make_update_key
 from engrams.settings import JobSettings
 from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.write.feedbacksignals import detect_signals

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, Clock, JobSpec, ScopeReach, SessionRow, Store
-from engrams.session import privacy
+from engrams.session import privacymodes
 from engrams.session.extractionqueue import JobRunner
-from engrams.session.ingest import TurnIngest, make_update_key
 from engrams.session.ownersettings import OwnerSettings, OwnerSettingsStore
-from engrams.session.privacy import IncognitoSessions, PrivacyMode
+from engrams.session.privacymodes import IncognitoSessions, PrivacyMode
 from engrams.session.sessionlifecycle import IdleSweeper, Session, SessionState, make_finalise_job, require_active, state_of, to_session
+from engrams.session.turningest import TurnIngest, make_update_key
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 
@@ -73,7 +73,7 @@ class SessionRegistry:
         A lapsed or ended session continues with its next part, after what was finalised. ``mode``: incognito (guest) keeps nothing of it;
         nothing raises the configured mode. ConflictError: another caller is ending it right now."""
         place, name = Scope.of(scope), _clean_name(session)
-        if privacy.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
+        if privacymodes.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
             return self._begin_incognito(place, name)
         row = self._store.load(place.owner, name)
         if row is not None and state_of(row, self._clock(), self._idle) in (SessionState.EXPIRED, SessionState.INTERRUPTED):
@@ -161,8 +161,8 @@ class SessionRegistry:
 
         Incognito calls keep nothing and find nothing. A mode not lower than the configured one changes nothing. InputError: unknown mode.
         """
-        low = privacy.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO and not self._settings.incognito
-        return privacy.incognito() if low else nullcontext()
+        low = privacymodes.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO and not self._settings.incognito
+        return privacymodes.incognito() if low else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""

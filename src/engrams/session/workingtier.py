@@ -28,13 +28,13 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.read.fusion import dense_floor
+from engrams.read.scorefusion import dense_floor
 from engrams.session.ringbuffer import HotCache, RingBuffer, RingItem
 from engrams.settings import RelevanceThresholdSettings, Settings
 from engrams.types import Hit, Kind, Record, Scope, StageDecision, Status, Tier
 from engrams.write.contentfilter import gate_text
 from engrams.write.manualedits import evict_turn
-from engrams.write.reconcile import has_distinct_detail
+from engrams.write.rulereconciliation import has_distinct_detail
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats

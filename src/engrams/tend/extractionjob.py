@@ -30,8 +30,8 @@ from engrams.ports import (
 )
 from engrams.settings import Settings
 from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
-from engrams.write import pipeline
-from engrams.write.changes.features import may_change
+from engrams.write import writepipeline
+from engrams.write.changedetection.pairfeatures import may_change
 from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
 from engrams.write.llm import CachedChat, count_together
 
@@ -52,7 +52,7 @@ class ExtractionJob:
 
     def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._deps = pipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._deps = writepipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
         # Without a model a job takes milliseconds: a lock is cheaper than a retry.
         local = embedder.card.inline or not embedder.card.dimension
         self._brief = local and (chat is None or settings.write.reconcile in ("off", "rules"))
@@ -81,19 +81,19 @@ class ExtractionJob:
 
     def learn(
         self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False
-    ) -> pipeline.ExtractionBatch:
+    ) -> writepipeline.ExtractionBatch:
         """Extract from records and commit.
 
         The same transaction ends the job, or leaves the ``rest`` of its items. ``kept``: a model's answers about these records, of an
         earlier run. ``fresh``: nothing was learned from the records before."""
         deps = self._prepare_deps(job, records, rest, kept or {})
-        heard = pipeline.extract_candidates(records, deps, fresh=fresh)
+        heard = writepipeline.extract_candidates(records, deps, fresh=fresh)
         owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}
         for left in reversed(range(_TRIES)):
             try:
                 with self._owner_lock(owner.key) if self._brief else nullcontext():
                     marks = (self._store.load_state(owner, LEARNED),) if heard.has_candidates else ()
-                    result = pipeline.reconcile_extraction(heard, deps)
+                    result = writepipeline.reconcile_extraction(heard, deps)
                     batch = replace(
                         result.batch,
                         finish=() if rest else (job.lease,),
@@ -116,7 +116,7 @@ class ExtractionJob:
         found = self._store.get(owner, items[:_STEP])
         return [record.id for record in found[: count_together(found, self._settings.write.batch_turns)]] or items[:_STEP]
 
-    def _prepare_deps(self, job: Job, records: tuple[Record, ...], rest: Sequence[str], kept: Meta) -> pipeline.WriteDeps:
+    def _prepare_deps(self, job: Job, records: tuple[Record, ...], rest: Sequence[str], kept: Meta) -> writepipeline.WriteDeps:
         """Return the flow's dependencies, with a model whose answers the job keeps."""
         if self._deps.chat is None:
             return self._deps
@@ -155,7 +155,7 @@ class ExtractionJob:
         """Renew the lease; False: another worker has the job."""
         return self._store.renew(job.lease, self._clock() + timedelta(seconds=self._settings.jobs.lease_seconds))
 
-    def _make_follow_ups(self, job: Job, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
+    def _make_follow_ups(self, job: Job, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         return (
             *self._make_summary_jobs(records, result),
             *self._make_review_jobs(records, result),
@@ -164,7 +164,7 @@ class ExtractionJob:
             *self._make_late_jobs(records, result),
         )
 
-    def _make_change_jobs(self, owner: Scope, heard: pipeline.ExtractionResult) -> tuple[JobSpec, ...]:
+    def _make_change_jobs(self, owner: Scope, heard: writepipeline.ExtractionResult) -> tuple[JobSpec, ...]:
         """Build the job that looks for what these messages end."""
         section = self._settings.write
         by_model = self._deps.chat is not None and section.reconcile in ("llm", "auto")
@@ -178,13 +178,13 @@ class ExtractionJob:
         section = self._settings.garden
         if not section.enabled or not records:
             return ()
-        from engrams.tend.garden.state import GardenStates, make_trigger_jobs
+        from engrams.tend.garden.cyclestate import GardenStates, make_trigger_jobs
 
         owner = records[0].scope.owner
         size = GardenStates(self._store).get(owner).size if section.trigger_memories else 0
         return make_trigger_jobs(owner, self._clock(), section, self._store, size)
 
-    def _make_summary_jobs(self, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
+    def _make_summary_jobs(self, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         if self._deps.chat is None or not self._settings.summary.enabled:
             return ()
         new: dict[tuple[Scope, str], list[str]] = {}
@@ -199,7 +199,7 @@ class ExtractionJob:
             for (scope, session), ids in new.items()
         )
 
-    def _make_review_jobs(self, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
+    def _make_review_jobs(self, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         section = self._settings.review
         if self._deps.chat is None or not (section.stale or section.merge) or section.confirm or not result.derived:
             return ()
@@ -213,14 +213,14 @@ class ExtractionJob:
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.GAP,), (Status.CANDIDATE,), limit=_GAPS)
         return tuple(gap.text for gap in self._store.find(query).records)
 
-    def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
+    def _make_retry_jobs(self, job: Job, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         if not result.failed:
             return ()
         payload = {"scope": job.payload["scope"], "items": [record.id for record in records], "lane": result.failed}
         due = self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
         return (JobSpec(self.kind, f"{job.key}|{result.failed}", payload, due, attempts=self._settings.jobs.max_attempts),)
 
-    def _make_late_jobs(self, records: tuple[Record, ...], result: pipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
+    def _make_late_jobs(self, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
         """Build finalise jobs for ended sessions that hold new candidates."""
         if not any(made.verdict == "hold" for made in result.derived):
             return ()

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from engrams.errors import InputError
 from engrams.ports import CALIBRATION, Clock, EmbedderCard, RecordQuery, Store
-from engrams.read.request import visible_scopes
+from engrams.read.readrequest import visible_scopes
 from engrams.read.similarityfloor import MOST_FLOOR, default_floor
 from engrams.text.terms import terms
 from engrams.types import Meta, Scope

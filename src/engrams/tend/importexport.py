@@ -11,7 +11,7 @@ from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import ExportedEdge, ExportedRecord, ImportFile, ParsedTurn, UnreadablePiece
 from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
-from engrams.read.correctionmask import mask_corrected
+from engrams.read.correctedwords import mask_corrected
 from engrams.types import IMPORTED, HistoryEntry, ImportOptions, Kind, Receipt, Record, Scope, Status, Turn
 
 Progress = Callable[[int, int], None]

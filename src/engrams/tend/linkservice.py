@@ -9,7 +9,7 @@ from typing import Literal
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Clock, Condition, MemoryReader, RecordChange, Store, Where, WriteBatch
 from engrams.read.linkexpansion import cascade_scores
-from engrams.read.request import visible_scopes
+from engrams.read.readrequest import visible_scopes
 from engrams.settings import LinkExpansionSettings
 from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status
 from engrams.write.manualedits import diff_tag_edges

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
-from engrams.read.fusion import age_days, half_life_decay
+from engrams.read.scorefusion import age_days, half_life_decay
 from engrams.settings import Settings
-from engrams.tend.sweep import TierMover
+from engrams.tend.longtermmove import TierMover
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.manualedits import build_forget
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from engrams.ports import EXTRACT, KEPT, Job, Store, UpkeepGate, UsageLedger
-from engrams.read.request import visible_scopes
+from engrams.read.readrequest import visible_scopes
 from engrams.settings import ChatSettings, Settings, UpkeepSettings
 from engrams.types import Scope
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, Store, WriteBatch, is_skill
-from engrams.read.fusion import dense_floor
-from engrams.read.request import visible_scopes
-from engrams.read.retrieve import topic_cosines
+from engrams.read.readrequest import visible_scopes
+from engrams.read.retrieval import topic_cosines
+from engrams.read.scorefusion import dense_floor
 from engrams.settings import RelevanceThresholdSettings, Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
 
@@ -228,7 +228,7 @@ class UsageTracker:
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
     def _make_gap(self, use: SearchOutcome) -> tuple[NewRecord, ...]:
-        from engrams.write.offrecord import forbids_storage
+        from engrams.write.offrecordrequests import forbids_storage
         from engrams.write.turnconversion import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)

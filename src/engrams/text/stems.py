@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
+from engrams.text.textcaches import text_cache
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer

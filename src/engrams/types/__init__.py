@@ -1,8 +1,8 @@
 """Frozen data that every layer shares.
 Times are timezone-aware UTC."""
 
-from engrams.types.basis import Basis as Basis
-from engrams.types.basis import find_basis as find_basis
+from engrams.types.beliefbasis import Basis as Basis
+from engrams.types.beliefbasis import find_basis as find_basis
 from engrams.types.datamodel import ABSORBED as ABSORBED
 from engrams.types.datamodel import BESIDE as BESIDE
 from engrams.types.datamodel import CORRECTED as CORRECTED
@@ -34,15 +34,15 @@ from engrams.types.datamodel import Vector as Vector
 from engrams.types.datamodel import clean_text as clean_text
 from engrams.types.datamodel import content_hash as content_hash
 from engrams.types.datamodel import conversation as conversation
-from engrams.types.results import Context as Context
-from engrams.types.results import DerivedMemory as DerivedMemory
-from engrams.types.results import Hit as Hit
-from engrams.types.results import ImportOptions as ImportOptions
-from engrams.types.results import ModelCost as ModelCost
-from engrams.types.results import OutdatedMark as OutdatedMark
-from engrams.types.results import Receipt as Receipt
-from engrams.types.results import RelatedMemory as RelatedMemory
-from engrams.types.results import SearchResult as SearchResult
-from engrams.types.results import StageDecision as StageDecision
-from engrams.types.results import Trace as Trace
-from engrams.types.results import TraceRow as TraceRow
+from engrams.types.readwriteresults import Context as Context
+from engrams.types.readwriteresults import DerivedMemory as DerivedMemory
+from engrams.types.readwriteresults import Hit as Hit
+from engrams.types.readwriteresults import ImportOptions as ImportOptions
+from engrams.types.readwriteresults import ModelCost as ModelCost
+from engrams.types.readwriteresults import OutdatedMark as OutdatedMark
+from engrams.types.readwriteresults import Receipt as Receipt
+from engrams.types.readwriteresults import RelatedMemory as RelatedMemory
+from engrams.types.readwriteresults import SearchResult as SearchResult
+from engrams.types.readwriteresults import StageDecision as StageDecision
+from engrams.types.readwriteresults import Trace as Trace
+from engrams.types.readwriteresults import TraceRow as TraceRow

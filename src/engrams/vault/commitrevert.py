@@ -9,12 +9,12 @@ from typing import Any
 from engrams.errors import EngramsError
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import Edge, Record, Scope, Status
-from engrams.vault import recordfile, threeway
-from engrams.vault.dependencies import VaultDeps, decode_text
+from engrams.vault import recordmarkdown, threewaymerge
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.git import CommittedFileChange
-from engrams.vault.path import parse_place
-from engrams.vault.recordfile import RecordFileContent
+from engrams.vault.githistory import CommittedFileChange
+from engrams.vault.recordmarkdown import RecordFileContent
+from engrams.vault.vaultdependencies import VaultDeps, decode_text
+from engrams.vault.vaultpaths import parse_place
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ def _revert_memory(
         parts.store.commit(WriteBatch("hand", reason, at, puts=(NewRecord(old),)))
         return ""
     new = pair.after.to_record({}) if pair.after is not None else ours
-    merged = threeway.merge(new, ours, old)
+    merged = threewaymerge.merge(new, ours, old)
     values = {name: value for name, value in merged.fields.items() if name not in merged.lost}
     add, drop = _diff_links(parts, ours, pair)
     if not values and not add and not drop:
@@ -124,7 +124,7 @@ def _revert_text(parts: VaultDeps, version: CommittedFileChange, done: RevertRes
         except FrontMatterError as problem:
             done.kept[version.path] = str(problem)
             return
-        joined = threeway.merge_lines(*texts)
+        joined = threewaymerge.merge_lines(*texts)
         if joined is None:
             done.kept[version.path] = "it has changed since"
             return
@@ -136,6 +136,6 @@ def _parse_entry(data: bytes | None) -> RecordFileContent | None:
     if data is None:
         return None
     try:
-        return recordfile.parse_entry(decode_text(data))
+        return recordmarkdown.parse_entry(decode_text(data))
     except FrontMatterError:
         return None

@@ -11,8 +11,8 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import Chat, ChatMessage, ChatRequest, NoteFlush, RecordQuery, ScopeReach
 from engrams.text.measures import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault.dependencies import VaultDeps
-from engrams.vault.path import daily_path
+from engrams.vault.vaultdependencies import VaultDeps
+from engrams.vault.vaultpaths import daily_path
 
 _BULLETS = 10
 _LINES = 30

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from engrams.encryption.rekey import adopt_database
+from engrams.encryption.keychange import adopt_database
 from engrams.errors import EngramsError, StoreError
 from engrams.vault.backup import BackupPlaces, is_backup, restore
 

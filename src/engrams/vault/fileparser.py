@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from engrams.clock import derive_id
 from engrams.errors import InputError
 from engrams.types import Kind, Provenance, Record, Scope, Status
-from engrams.vault import recordfile
-from engrams.vault.filechanges import BY_HAND, ChangedFile
-from engrams.vault.path import EVICTED, find_scope, is_away, parse_place, path_key
+from engrams.vault import recordmarkdown
+from engrams.vault.filechangetypes import BY_HAND, ChangedFile
+from engrams.vault.vaultpaths import EVICTED, find_scope, is_away, parse_place, path_key
 
 _KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
 _TRUST = 0.95
@@ -76,5 +76,5 @@ def from_tombstone(record: Record) -> Record:
     meta = {name: value for name, value in record.meta.items() if name != "was"}
     by = "" if record.superseded_by == EVICTED or record.status is Status.SUPERSEDED else record.superseded_by
     return replace(
-        record, status=recordfile.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
+        record, status=recordmarkdown.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
     )

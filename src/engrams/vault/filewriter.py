@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from engrams.ports import NOTE_PIECE
 from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
-from engrams.vault import recordfile
-from engrams.vault.dependencies import VaultDeps, change_note, decode_text, now_ns
-from engrams.vault.disk import FileWrite, hash_bytes
+from engrams.vault import recordmarkdown
+from engrams.vault.folderaccess import FileWrite, hash_bytes
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.path import moved_path, new_path, path_key, relative_link
-from engrams.vault.recordfile import FileLink
-from engrams.vault.recordfile import find_loose as loose_links
+from engrams.vault.recordmarkdown import FileLink
+from engrams.vault.recordmarkdown import find_loose as loose_links
 from engrams.vault.syncstate import FileStateRow
+from engrams.vault.vaultdependencies import VaultDeps, change_note, decode_text, now_ns
+from engrams.vault.vaultpaths import moved_path, new_path, path_key, relative_link
 
 
 @dataclass(slots=True)
@@ -134,13 +134,13 @@ class VaultFileWriter:
         paths = {id: row.path for id, row in self._parts.state.get(owner, list(targets)).items()} | ids if targets else ids
         for plan in plans:
             linked = [(edge, paths.get(edge.target)) for edge in outgoing.get(plan.record.id, ())]
-            plan.links = tuple(recordfile.to_link(edge, relative_link(path, plan.path) if path else "") for edge, path in linked)
+            plan.links = tuple(recordmarkdown.to_link(edge, relative_link(path, plan.path) if path else "") for edge, path in linked)
             try:
                 before = decode_text(plan.old) if plan.old is not None else ""
-                loose = loose_links(recordfile.parse_entry(before), plan.path, owner, self._parts.state) if before else {}
+                loose = loose_links(recordmarkdown.parse_entry(before), plan.path, owner, self._parts.state) if before else {}
             except FrontMatterError:
                 before, loose = "", {}
-            plan.data = recordfile.render_entry(plan.record, plan.links, before, loose).encode("utf-8", "replace")
+            plan.data = recordmarkdown.render_entry(plan.record, plan.links, before, loose).encode("utf-8", "replace")
 
     def _write_plans(self, owner: Scope, news: Sequence[_FilePlan], told: Sequence[tuple[str, Json]]) -> set[str]:
         """Write files, remove old ones; return ids that a hand changed meanwhile."""

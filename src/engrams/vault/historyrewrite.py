@@ -18,9 +18,9 @@ from engrams.errors import ExtraError, StoreError, install_hint
 from engrams.ports import PurgeInstruction
 from engrams.text.redact import REMOVED, redact
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.noteindex import split_pieces
+from engrams.vault.notesearchindex import split_pieces
 from engrams.vault.purgedwords import WordSearch
-from engrams.vault.recordfile import parse_entry
+from engrams.vault.recordmarkdown import parse_entry
 
 _WORK = ".engrams/rewrite"
 _EXPORT = ("fast-export", "--all", "--reencode=no", "--signed-tags=strip", "--tag-of-filtered-object=rewrite", "--show-original-ids")

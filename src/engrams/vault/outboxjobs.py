@@ -12,13 +12,13 @@ from engrams.ports import DAILY, DREAM, Chat, Job, NoteFlush, OutboxEntry, Recor
 from engrams.text.redact import REMOVED, redact
 from engrams.types import Record, Scope, Status
 from engrams.vault.dailynotes import DailyNotes
-from engrams.vault.dependencies import VaultDeps, group_by_owner
-from engrams.vault.dream import PAUSE, DreamRunner
-from engrams.vault.filereader import VaultFileReader
+from engrams.vault.dreamconsolidation import PAUSE, DreamRunner
+from engrams.vault.fileimport import VaultFileReader
 from engrams.vault.filewriter import VaultFileWriter
-from engrams.vault.noteindex import NoteIndex
-from engrams.vault.path import CONFLICTS, DOCUMENTS
+from engrams.vault.notesearchindex import NoteIndex
 from engrams.vault.storewrapper import TOPIC
+from engrams.vault.vaultdependencies import VaultDeps, group_by_owner
+from engrams.vault.vaultpaths import CONFLICTS, DOCUMENTS
 
 _LEAST = 12
 _OWNERS = 10_000

@@ -13,7 +13,7 @@ import numpy as np
 
 from engrams.encryption import fileencryption
 from engrams.text.redact import LEAST
-from engrams.vault.path import make_slug
+from engrams.vault.vaultpaths import make_slug
 
 _WIDTH = 24
 _KEY, _BLOCK = 8, 4

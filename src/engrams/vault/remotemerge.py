@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from engrams.types import Record, Scope, Status
-from engrams.vault import recordfile, threeway
-from engrams.vault.dependencies import VaultDeps, decode_text
+from engrams.vault import recordmarkdown, threewaymerge
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.git import CommittedFileChange
-from engrams.vault.path import DELETED, ENTRIES, is_away, path_key
+from engrams.vault.githistory import CommittedFileChange
+from engrams.vault.vaultdependencies import VaultDeps, decode_text
+from engrams.vault.vaultpaths import DELETED, ENTRIES, is_away, path_key
 
 MemoryName: TypeAlias = tuple[str, str]
 """The owner and the id of a memory."""
@@ -101,12 +101,12 @@ def _merge_memory(parts: VaultDeps, theirs: SyncSideChange, ours: SyncSideChange
 
 def _merge_versions(base: SyncSideFile | None, now: SyncSideFile, other: SyncSideFile) -> tuple[bytes, bool, bool] | None:
     """Merge two versions; return data, away, and lost words of ours."""
-    told = [recordfile.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
+    told = [recordmarkdown.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
     try:
         was, mine, new = (one.to_record({}) for one in told)
     except (TypeError, KeyError):
         return None
-    found = threeway.merge(was, mine, new)
+    found = threewaymerge.merge(was, mine, new)
     record = replace(mine, **found.fields, version=max(mine.version, new.version) + 1)
     gone = [side for side in (mine, new) if side.status is Status.FORGOTTEN]
     if gone and (base is None or was.status is not Status.FORGOTTEN):
@@ -118,7 +118,7 @@ def _merge_versions(base: SyncSideFile | None, now: SyncSideFile, other: SyncSid
     lost = any(name in found.lost for name in ("text", "caption", "summary")) or (
         base is None and _record_texts(mine) != _record_texts(new)
     )
-    return recordfile.render_entry(record, kept, decode_text(now.data)).encode(), is_away(record), lost
+    return recordmarkdown.render_entry(record, kept, decode_text(now.data)).encode(), is_away(record), lost
 
 
 def _merge_text(parts: VaultDeps, theirs: CommittedFileChange, ours: CommittedFileChange | None, done: MergedFiles) -> bytes | None:
@@ -128,7 +128,7 @@ def _merge_text(parts: VaultDeps, theirs: CommittedFileChange, ours: CommittedFi
     if theirs.after is None or ours.after is None:
         return ours.after if theirs.after is None else theirs.after
     try:
-        text = threeway.merge_lines(*(decode_text(data or b"") for data in (theirs.before, ours.after, theirs.after)))
+        text = threewaymerge.merge_lines(*(decode_text(data or b"") for data in (theirs.before, ours.after, theirs.after)))
     except FrontMatterError:
         text = None
     if text is not None:
@@ -158,7 +158,7 @@ def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[Memo
 def _memory_name(data: bytes | None) -> MemoryName | None:
     """Return a file's memory; None where it is no memory's."""
     try:
-        told = recordfile.parse_entry(decode_text(data or b""))
+        told = recordmarkdown.parse_entry(decode_text(data or b""))
     except FrontMatterError:
         return None
     scope = told.fields.get("scope")
@@ -178,7 +178,7 @@ def _is_purged(parts: VaultDeps, data: bytes) -> bool:
     return name is not None and any(record.status is Status.PURGED for record in parts.store.get(Scope.parse(name[0]), [name[1]]))
 
 
-def _link_names(links: tuple[recordfile.FileLink, ...]) -> set[tuple[str, str]]:
+def _link_names(links: tuple[recordmarkdown.FileLink, ...]) -> set[tuple[str, str]]:
     return {(link.type, link.target) for link in links}
 
 

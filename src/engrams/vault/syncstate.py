@@ -18,8 +18,8 @@ from typing import Any
 from engrams import encryption
 from engrams.errors import EngramsError, StoreError
 from engrams.types import Json, Scope
-from engrams.vault.disk import FileStat
-from engrams.vault.path import path_key
+from engrams.vault.folderaccess import FileStat
+from engrams.vault.vaultpaths import path_key
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (

@@ -12,22 +12,22 @@ from typing import Protocol
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import Chat, Job, JobSpec, NoteFlush, PurgeInstruction, PurgeReport
 from engrams.types import Json, Kind, Record, Scope, Status
-from engrams.vault import remote
+from engrams.vault import gitremotesync
 from engrams.vault.backup import BackupResult, backup
 from engrams.vault.commitrevert import RevertResult, revert
-from engrams.vault.dependencies import MARK, SyncReport, VaultDeps, group_by_owner
-from engrams.vault.disk import make_private
-from engrams.vault.erase import VaultEraser
-from engrams.vault.filechanges import ChangeCause
-from engrams.vault.filereader import VaultFileReader
-from engrams.vault.git import IGNORE, GitHistory
+from engrams.vault.filechangetypes import ChangeCause
+from engrams.vault.fileerasure import VaultEraser
+from engrams.vault.fileimport import VaultFileReader
+from engrams.vault.filewatcher import VaultWatcher
+from engrams.vault.folderaccess import make_private
+from engrams.vault.githistory import IGNORE, GitHistory
+from engrams.vault.gitremotesync import RemoteExchange
 from engrams.vault.historyrewrite import rewrite_history
-from engrams.vault.memorytool import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryTool
 from engrams.vault.outboxjobs import BATCH, COMPLETE, DailyJobs, VaultOutbox
-from engrams.vault.path import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
-from engrams.vault.remote import RemoteExchange
 from engrams.vault.storewrapper import TOPIC
-from engrams.vault.watch import VaultWatcher
+from engrams.vault.vaultdependencies import MARK, SyncReport, VaultDeps, group_by_owner
+from engrams.vault.vaultpaths import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
 
 _AWAKE = 1.0
 """Seconds for which woken workers need not be woken again."""
@@ -174,19 +174,19 @@ class Vault:
             if not self.git.exists:
                 self.git.commit({IGNORE: {"does": "begin"}}, parts.clock())
         for _ in range(tries):
-            theirs = remote.fetch(parts, self.git)
+            theirs = gitremotesync.fetch(parts, self.git)
             if theirs:
                 with parts.lock:
                     # Changes made meanwhile are part of ours.
                     self.sync()
                     self.commit()
-                    notes, some, more = remote.merge(parts, self.git, theirs)
+                    notes, some, more = gitremotesync.merge(parts, self.git, theirs)
                     if more:
                         pulled, conflicts = pulled + len(notes), (*conflicts, *some)
                         self.sync(cause=ChangeCause("merged", "remote", "came from another place"))
                         self.git.commit({**parts.state.touched_notes(), **notes}, parts.clock(), (theirs,))
                         parts.state.untouch(parts.state.touched_notes().items())
-            if remote.push(parts, self.git):
+            if gitremotesync.push(parts, self.git):
                 return RemoteExchange(pulled, True, conflicts)
         return RemoteExchange(pulled, False, conflicts)
 
@@ -280,7 +280,7 @@ class Vault:
         with self.parts.lock:
             done = rewrite_history(self.parts.disk.root, order) if self.git.exists else 0
             if done and self.parts.settings.remote:
-                self.parts.state.set_fact(remote.REWRITTEN, "1")
+                self.parts.state.set_fact(gitremotesync.REWRITTEN, "1")
             return done
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]:

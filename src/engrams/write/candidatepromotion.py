@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import EdgeType, Evidence, Layer, Record, Status
-from engrams.write.candidate import CandidateStatement, Effect
+from engrams.write.candidatestatement import CandidateStatement, Effect
 from engrams.write.changeset import ChangeSet
-from engrams.write.dependencies import WriteDeps
-from engrams.write.pipeline import reconcile_candidate
 from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.storagepolicy import PolicyDecision, has_support
+from engrams.write.writedependencies import WriteDeps
+from engrams.write.writepipeline import reconcile_candidate
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats

@@ -11,9 +11,9 @@ from typing import Any, assert_never
 from engrams import clock
 from engrams.ports import BEGIN, ENDS, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate
-from engrams.write.reconcile import Reconciliation
+from engrams.write.rulereconciliation import Reconciliation
 from engrams.write.storagepolicy import PolicyDecision
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from engrams.ports import Embedder
-from engrams.text.cache import text_cache
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
+from engrams.text.textcaches import text_cache
 from engrams.types import Record
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.wordlist import word_set
 
 Verdict: TypeAlias = Literal["single", "multi"]

@@ -12,10 +12,10 @@ from engrams.errors import ModelError
 from engrams.ports import CandidateQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.contentfilter import BRIEF, gate_text
-from engrams.write.dependencies import WriteDeps
 from engrams.write.predicateslots import canonical_predicate, closed_slots, is_single
+from engrams.write.writedependencies import WriteDeps
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 OPEN = (Status.ACTIVE, Status.CANDIDATE)

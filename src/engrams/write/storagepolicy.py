@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from engrams.text.normalize import fold
 from engrams.types import Kind
 from engrams.write import secrets
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.contentfilter import is_control
 
 Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]

@@ -14,9 +14,9 @@ from engrams.ports import Embedder, NewRecord
 from engrams.settings import SizeLimits, WriteSettings
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import LAYER_OF, Json, Kind, Meta, Provenance, Receipt, Record, Scope, StageDecision, Turn, Vector, clean_text
-from engrams.write import pii, secrets
-from engrams.write.dependencies import WriteDeps
+from engrams.write import piidetection, secrets
 from engrams.write.ignoredfiles import match_ignore_rule
+from engrams.write.writedependencies import WriteDeps
 
 # Trust by channel, 0..1: the owner's files and imports nearly as much as the owner; the web least.
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
@@ -139,7 +139,7 @@ def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageD
     """Redact a text as the settings ask; one decision per family.
     The decisions never repeat the secret."""
     decisions: list[StageDecision] = []
-    for stage, mode, scan in (("secrets", settings.secrets, secrets.scan), ("pii", settings.pii, pii.scan)):
+    for stage, mode, scan in (("secrets", settings.secrets, secrets.scan), ("pii", settings.pii, piidetection.scan)):
         if mode in ("off", "allow"):
             continue
         findings = scan(text)

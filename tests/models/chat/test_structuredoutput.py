@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import JsonMode
+from engrams.models.chat.chatserverport import JsonMode
 from engrams.models.chat.schemacheck import check
 from engrams.models.chat.structuredoutput import is_unusable
 from engrams.testing import ScriptedReply, ScriptedToolCall

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.rerank.http import HttpReranker
+from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
 from engrams.ports import RerankRequest
 from engrams.testing import ScriptedModel, SettableClock
 

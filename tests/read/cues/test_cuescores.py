@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
-from engrams.text.when import EARLIEST, LATEST, TimeSpan, find_times
+from engrams.text.timephrases import EARLIEST, LATEST, TimeSpan, find_times
 
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 DAY = TimeSpan(datetime(2023, 5, 7, tzinfo=UTC), datetime(2023, 5, 8, tzinfo=UTC), "day", "7 May 2023", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engrams.store.index.ann import top_slots, unique_sorted
+from engrams.store.index.annsearch import top_slots, unique_sorted
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])

@@ -13,7 +13,7 @@ from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
 from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
-from engrams.store.sql import namedqueries, records
+from engrams.store.sql import namedqueries, recordqueries
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Evidence, Kind
 
@@ -71,7 +71,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
         asked = RecordQuery(asked.reach, after=str(first))
-    statement = records.build_statement(connection, asked, START)
+    statement = recordqueries.build_statement(connection, asked, START)
     assert statement is not None
     found = plan(connection, statement.text, statement.values)
     assert index in found, found

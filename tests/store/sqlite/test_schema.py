@@ -13,10 +13,10 @@ from tests.store.make import Time, add, get, record
 from engrams.errors import StoreError
 from engrams.settings import StoreSettings
 from engrams.store import sqlite
-from engrams.store.sql import migrations, namedqueries
-from engrams.store.sql.migrations import Migration
+from engrams.store.sql import migrationfiles, namedqueries
+from engrams.store.sql.migrationfiles import Migration
 from engrams.store.sql.rowconversion import FIELDS
-from engrams.store.sqlite import SqliteStore, connect, migrate
+from engrams.store.sqlite import SqliteStore, connections, schemasetup
 from engrams.types import Record
 
 SOURCE = Path(sqlite.__file__).parent
@@ -29,19 +29,19 @@ def shape(connection: apsw.Connection) -> list[tuple[object, ...]]:
 def test_migrations_lead_to_the_schema() -> None:
     """Applying every migration in order gives exactly the schema that a new store gets."""
     stepped, made = apsw.Connection(":memory:"), apsw.Connection(":memory:")
-    for step in migrations.load_migrations("engrams.store.sqlite"):
+    for step in migrationfiles.load_migrations("engrams.store.sqlite"):
         stepped.execute(step.script)
-    made.execute(migrate.load_schema())
+    made.execute(schemasetup.load_schema())
     assert shape(stepped) == shape(made)
-    assert [step.number for step in migrations.load_migrations("engrams.store.sqlite")] == list(
-        range(1, len(migrations.load_migrations("engrams.store.sqlite")) + 1)
+    assert [step.number for step in migrationfiles.load_migrations("engrams.store.sqlite")] == list(
+        range(1, len(migrationfiles.load_migrations("engrams.store.sqlite")) + 1)
     )
 
 
 def test_states_of_owners_move_out_of_the_sessions() -> None:
     """The rows with reserved names become states under their plain names, with their tokens; sessions stay."""
     database = apsw.Connection(":memory:")
-    *earlier, last = [step for step in migrations.load_migrations("engrams.store.sqlite") if step.number <= 5]
+    *earlier, last = [step for step in migrationfiles.load_migrations("engrams.store.sqlite") if step.number <= 5]
     for step in earlier:
         database.execute(step.script)
     for name in (":learned", ":profile", ":garden", "s1", ":else"):
@@ -55,8 +55,8 @@ def test_states_of_owners_move_out_of_the_sessions() -> None:
 
 def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
-    empty, connection = connect.open_memory(StoreSettings()), connect.open_memory(StoreSettings())
-    connection.execute(migrate.load_schema())
+    empty, connection = connections.open_memory(StoreSettings()), connections.open_memory(StoreSettings())
+    connection.execute(schemasetup.load_schema())
     where = f"{namedqueries.query('select_records')} WHERE "
     fragments = {
         "missing_tail": namedqueries.query("select_records") + " ",
@@ -86,8 +86,8 @@ def test_a_new_file_is_marked(home: Path, clock: Time) -> None:
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     add(store, record("x"))
     raw = apsw.Connection(str(home / "memory.db"))
-    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (migrate.APPLICATION, migrate.newest_version())
-    assert migrate.find_drift(raw) == []
+    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (schemasetup.APPLICATION, schemasetup.newest_version())
+    assert schemasetup.find_drift(raw) == []
     assert raw.pragma("journal_mode") == "wal"
     store.close()
 
@@ -100,17 +100,17 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     add(store, one)
     store.close()
     steps = (
-        *migrations.load_migrations("engrams.store.sqlite"),
-        Migration(migrate.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
+        *migrationfiles.load_migrations("engrams.store.sqlite"),
+        Migration(schemasetup.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
     )
-    connection = connect.open_writer(home / "memory.db", StoreSettings())
-    migrate.prepare(connection, "here", home / "backup", steps)
-    migrate.prepare(connection, "here", home / "backup", steps)
-    assert connection.pragma("user_version") == migrate.newest_version() + 1
+    connection = connections.open_writer(home / "memory.db", StoreSettings())
+    schemasetup.prepare(connection, "here", home / "backup", steps)
+    schemasetup.prepare(connection, "here", home / "backup", steps)
+    assert connection.pragma("user_version") == schemasetup.newest_version() + 1
     assert connection.execute("SELECT text, colour FROM records").fetchall() == [("Alice likes tea", "")]
     assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
-        *((one.number, one.name) for one in migrations.load_migrations("engrams.store.sqlite")),
-        (migrate.newest_version() + 1, "colour"),
+        *((one.number, one.name) for one in migrationfiles.load_migrations("engrams.store.sqlite")),
+        (schemasetup.newest_version() + 1, "colour"),
     ]
     connection.close()
     older = SqliteStore.open(home / "backup", StoreSettings(), clock)
@@ -124,14 +124,14 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     add(store, record("x"))
     store.close()
     steps = (
-        *migrations.load_migrations("engrams.store.sqlite"),
-        Migration(migrate.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
+        *migrationfiles.load_migrations("engrams.store.sqlite"),
+        Migration(schemasetup.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
     )
-    connection = connect.open_writer(home / "memory.db", StoreSettings())
+    connection = connections.open_writer(home / "memory.db", StoreSettings())
     before = shape(connection)
     with pytest.raises(apsw.SQLError):
-        migrate.prepare(connection, "here", home / "backup", steps)
-    assert (shape(connection), connection.pragma("user_version")) == (before, migrate.newest_version())
+        schemasetup.prepare(connection, "here", home / "backup", steps)
+    assert (shape(connection), connection.pragma("user_version")) == (before, schemasetup.newest_version())
     connection.close()
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.events import HookEvent, format_reply, parse_event, read_messages
-from engrams.surfaces.hook.run import HookOptions, answer_event, project_name
+from engrams.surfaces.hook.agentevents import HookEvent, format_reply, parse_event, read_messages
+from engrams.surfaces.hook.hookrun import HookOptions, answer_event, project_name
 from engrams.types import Kind, Status
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]

@@ -10,7 +10,7 @@ from tests.surfaces.http.running import running
 
 from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import list_operations
+from engrams.surfaces.http.permissiontable import list_operations
 from engrams.testing import ScriptedModel, temp_engine
 
 SAFE = {"x-content-type-options": "nosniff", "x-frame-options": "DENY", "referrer-policy": "no-referrer"}

@@ -17,7 +17,7 @@ from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import list_operations
+from engrams.surfaces.http.permissiontable import list_operations
 from engrams.testing import temp_engine
 from engrams.types import Scope
 

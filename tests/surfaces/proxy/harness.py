@@ -15,12 +15,12 @@ from tests.surfaces.proxy.raw import Raw
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.loadmounts import load_mounts
+from engrams.surfaces.proxy.answerrelay import StreamedAnswerRecorder
+from engrams.surfaces.proxy.calleridentity import ChatCaller
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect, sse_event
-from engrams.surfaces.proxy.identity import ChatCaller
+from engrams.surfaces.proxy.chatrequest import ProxyRequest
 from engrams.surfaces.proxy.memorydeadlines import MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
-from engrams.surfaces.proxy.relay import StreamedAnswerRecorder
-from engrams.surfaces.proxy.request import ProxyRequest
 from engrams.types import Kind, Record, Scope, Status
 
 PATIENCE = MemoryDeadlines(lookup=30, cold=30, journal=30)

@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 
 from engrams import clock
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.proxy.identity import verify_subject
-from engrams.surfaces.proxy.request import ProxyRequest, parse_request
+from engrams.surfaces.proxy.calleridentity import verify_subject
+from engrams.surfaces.proxy.chatrequest import ProxyRequest, parse_request
 
 NOW = 1_790_000_000.0
 SECRET = "a secret of thirty-two bytes, more"

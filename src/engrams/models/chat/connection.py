@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from engrams.clock import now
 from engrams.errors import EngramsError, SettingsError
-from engrams.models.chat.factory import choose_chat
+from engrams.models.chat.chatfactory import choose_chat
 from engrams.models.httpclient import is_local
 from engrams.ports import Chat, Clock, MeasurableChat, ModelMeasurement, UsageLedger
 from engrams.settings import ChatSettings

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import (
+from engrams.models.chat.chatserverport import (
     PROBE,
     ChatServerProbe,
     ChatServerRefusal,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.models.chat.protocol import (
+from engrams.models.chat.chatserverport import (
     PROBE,
     ChatServerProbe,
     ChatServerRefusal,

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from engrams.errors import ModelError
 from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
-from engrams.models.chat.protocol import ChatServer, ChatServerRefusal, ChatServerReply, ChatServerRequest, JsonMode, ServerResult
+from engrams.models.chat.chatserverport import ChatServer, ChatServerRefusal, ChatServerReply, ChatServerRequest, JsonMode, ServerResult
 from engrams.models.chat.structuredoutput import (
     InvalidAnswer,
     JsonModeLadder,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engrams.errors import ModelError
+from engrams.models.chat.chatserverport import ChatServerReply, JsonMode
 from engrams.models.chat.jsonrepair import parse, strip_thoughts
-from engrams.models.chat.protocol import ChatServerReply, JsonMode
 from engrams.models.chat.schemacheck import check
 from engrams.ports import ChatMessage
 from engrams.types import Json

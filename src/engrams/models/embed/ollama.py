@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engrams.models.embed.families import make_card
+from engrams.models.embed.modelfamilies import make_card
 from engrams.models.embed.remote import RemoteEmbedder, parse_list, parse_vector
 from engrams.models.httpclient import HttpClient, parse_address
 from engrams.models.retry import RetryPolicy

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.models.embed.families import make_card
+from engrams.models.embed.modelfamilies import make_card
 from engrams.models.embed.remote import NO_API, RemoteEmbedder, parse_list, parse_vector
 from engrams.models.httpclient import HttpClient, parse_address
 from engrams.models.retry import RetryPolicy

@@ -8,13 +8,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from engrams.ports import Embedder, EmbedderCard
-from engrams.text.cache import register_cache
+from engrams.text.textcaches import register_cache
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from engrams.ports.models import Floats
+    from engrams.ports.modelports import Floats
 
 _LARGEST = 4096
 

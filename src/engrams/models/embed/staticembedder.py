@@ -13,17 +13,17 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
-from engrams.models.embed.families import BUILTIN_FLOORS, Purpose, add_prefixes
+from engrams.models.embed.modelfamilies import BUILTIN_FLOORS, Purpose, add_prefixes
 from engrams.models.embed.wordpiece import WordPiece, split_words
 from engrams.ports import EmbedderCard
-from engrams.text.cache import text_cache
 from engrams.text.terms import terms
+from engrams.text.textcaches import text_cache
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from engrams.ports.models import Floats
+    from engrams.ports.modelports import Floats
 
 _DATA = Path(__file__).with_name("data")
 _DIMENSION = 256

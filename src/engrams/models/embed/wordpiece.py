@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from engrams.text.cache import text_cache
+from engrams.text.textcaches import text_cache
 
 _LONGEST = 100
 _CONTINUED = "##"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engrams.read.cues.mentions import ROLES
-from engrams.read.cues.query import QueryCues
-from engrams.text.when import EARLIEST, LATEST, TimeSpan
+from engrams.read.cues.namementions import ROLES
+from engrams.read.cues.querycues import QueryCues
+from engrams.text.timephrases import EARLIEST, LATEST, TimeSpan
 
 if TYPE_CHECKING:
     import numpy as np

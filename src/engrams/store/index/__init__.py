@@ -2,5 +2,5 @@
 
 Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the index is rebuilt from it."""
 
-from engrams.store.index.columns import IndexRow as IndexRow
+from engrams.store.index.indexcolumns import IndexRow as IndexRow
 from engrams.store.index.ownerindex import OwnerIndex as OwnerIndex

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.ports import IndexedIds
-from engrams.store.index.columns import IndexColumns
+from engrams.store.index.indexcolumns import IndexColumns
 
 WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engrams.store.index.ann import AnnIndex, NearestVectors
-from engrams.store.index.columns import VECTORS, IndexColumns, RowSlots, StringCodes
-from engrams.store.index.lexical import InvertedIndex, PostingSegment
+from engrams.store.index.annsearch import AnnIndex, NearestVectors
+from engrams.store.index.bm25 import InvertedIndex, PostingSegment
+from engrams.store.index.indexcolumns import VECTORS, IndexColumns, RowSlots, StringCodes
 from engrams.store.index.segmentfile import Segment, SegmentError
 
 _POSTINGS = ("terms", "starts", "slots", "counts")

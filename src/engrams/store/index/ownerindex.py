@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.ports import CandidatePool, CandidateQuery, ScopeReach
-from engrams.store.index.ann import top_slots, unique_sorted
+from engrams.store.index.annsearch import top_slots, unique_sorted
+from engrams.store.index.bm25 import LexicalScores, score_terms
 from engrams.store.index.candidateview import WINDOW, CandidateColumns, IndexView, change_view, extend_view, gather, make_view
-from engrams.store.index.columns import IndexColumns
-from engrams.store.index.indexfiller import STATUS_CODES, IndexFiller
+from engrams.store.index.indexcolumns import IndexColumns
+from engrams.store.index.indexrowapplier import STATUS_CODES, IndexFiller
 from engrams.store.index.indexstate import IndexState
-from engrams.store.index.lexical import LexicalScores, score_terms
 from engrams.store.index.segmentfile import Segment
 from engrams.types import Kind, Status
 

@@ -16,9 +16,9 @@ from psycopg_pool import ConnectionPool
 
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
-from engrams.store.postgres.adapt import make_adapters
 from engrams.store.postgres.errormapping import map_errors
-from engrams.store.postgres.translate import translate
+from engrams.store.postgres.sqltranslation import translate
+from engrams.store.postgres.textescaping import make_adapters
 from engrams.store.processforks import register
 from engrams.types import Scope
 

@@ -9,8 +9,8 @@ from engrams.ports import Clock, Job, JobClaim
 from engrams.settings import StoreSettings
 from engrams.store.postgres.database import PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
-from engrams.store.postgres.migrate import require_schema
-from engrams.store.sql import jobs
+from engrams.store.postgres.schemasetup import require_schema
+from engrams.store.sql import jobqueue
 from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
 from engrams.store.sql.store import SqlStore
 from engrams.types import Json
@@ -37,8 +37,8 @@ class PostgresStore(SqlStore):
 
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):
-            job = self._database.write_as(None, jobs.claim, claim)
-            if job is not None or not self._database.read_as(None, jobs.is_claimable, claim):
+            job = self._database.write_as(None, jobqueue.claim, claim)
+            if job is not None or not self._database.read_as(None, jobqueue.is_claimable, claim):
                 return job
             # Another one is taking a job, or adding to it: until that is done, nobody knows whether it is left.
             time.sleep(_CLAIM_SECONDS)

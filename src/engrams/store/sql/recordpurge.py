@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engrams.clock import micros
-from engrams.store.sql import jobs
+from engrams.store.sql import jobqueue
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sql.rowconversion import decode_json, encode_json
@@ -77,7 +77,7 @@ def erase_records(
         # Its other members are clustered again.
         removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
         execute(connection, "drop_edges", owner.key, topic)
-    removed["jobs"] = jobs.remove_records(connection, frozenset(name for name, _ in records), at)
+    removed["jobs"] = jobqueue.remove_records(connection, frozenset(name for name, _ in records), at)
     changes = int(fetch_one(connection, "lock_owner")[0])
     for place, (name, number) in enumerate(records, 1):
         _blank_record(connection, (owner, name, number), removed, (changes + place, at))
@@ -98,7 +98,7 @@ def _rewrite_records(connection: SqlConnection, dialect: SqlDialect, owner: Scop
             known |= dialect.read_terms(connection, row[0]) | _former_terms(connection, dialect, row[0])
     rewrites.write(connection)
     # A worker that read the old text must not store what it makes of it.
-    jobs.release_running(connection, frozenset(rewrites.ids), at)
+    jobqueue.release_running(connection, frozenset(rewrites.ids), at)
     return known
 
 
@@ -146,7 +146,7 @@ def count_remaining(connection: SqlConnection, dialect: SqlDialect, traces: Purg
         found["quotes"] += _count(connection, "left_quotes", owner, name)
         found["outbox"] += _count(connection, "left_outbox", owner, name)
     found["topics"] = _count(connection, "left_topics", owner, json.dumps(traces.topics))
-    found["jobs"] = jobs.count_naming(connection, traces.ids)
+    found["jobs"] = jobqueue.count_naming(connection, traces.ids)
     found["terms"], found["words"] = dialect.count_terms(connection, traces.words)
     return found
 

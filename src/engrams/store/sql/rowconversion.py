@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from engrams.clock import micros, parse_time
 from engrams.errors import EngramsError, InputError, StoreError
-from engrams.text.cache import text_cache
+from engrams.text.textcaches import text_cache
 from engrams.types import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 
 Row: TypeAlias = tuple[Any, ...]

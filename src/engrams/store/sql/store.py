@@ -26,12 +26,12 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sql import graph, jobs, modelusage, records, sessions
+from engrams.store.sql import jobqueue, linkqueries, modelusage, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
-from engrams.store.sql.indexsync import IndexCache, IndexFiles
+from engrams.store.sql.indexcache import IndexCache, IndexFiles
 from engrams.store.sql.namedqueries import SqlConnection, execute
 from engrams.store.sql.rowconversion import encode_json
-from engrams.text.cache import clear_caches
+from engrams.text.textcaches import clear_caches
 from engrams.types import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
 
 if TYPE_CHECKING:
@@ -56,36 +56,36 @@ class SqlStore:
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         # Imported here: a process that only reads does not need it.
-        from engrams.store.sql.commit import BatchCommit
+        from engrams.store.sql.batchcommit import BatchCommit
 
         first = next((put.record.scope.owner for put in batch.puts), None)
         return self._database.write_as(first, BatchCommit(batch, self._dialect).run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        return self._database.read_as(owner, records.get_records, owner, ids)
+        return self._database.read_as(owner, recordqueries.get_records, owner, ids)
 
     def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
-        return self._database.read_as(query.reach.owner, records.find_page, query, now)
+        return self._database.read_as(query.reach.owner, recordqueries.find_page, query, now)
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
-        return self._database.read_as(query.reach.owner, records.find_slots, query, now)
+        return self._database.read_as(query.reach.owner, recordqueries.find_slots, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-        return self._database.read_as(owner, records.read_history, owner, id)
+        return self._database.read_as(owner, recordqueries.read_history, owner, id)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
-        return self._database.read_as(owner, records.list_scopes, owner)
+        return self._database.read_as(owner, recordqueries.list_scopes, owner)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read_as(reach.owner if reach else None, records.count_records, reach)
+        return self._database.read_as(reach.owner if reach else None, recordqueries.count_records, reach)
 
     def purge(
         self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
     ) -> PurgeReport:
         from engrams.store.sql import recordpurge
-        from engrams.store.sql.commit import BatchCommit
+        from engrams.store.sql.batchcommit import BatchCommit
 
         nothing = dict.fromkeys(recordpurge.PLACES, 0)
         if not self._database.exists:
@@ -110,10 +110,10 @@ class SqlStore:
         return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log, "index": files})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
-        return self._database.read_as(None, records.find_unembedded, model, after, limit)
+        return self._database.read_as(None, recordqueries.find_unembedded, model, after, limit)
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
-        return self._database.read_as(None, records.read_outbox, limit)
+        return self._database.read_as(None, recordqueries.read_outbox, limit)
 
     def clear(self, ids: Sequence[int]) -> None:
         if ids and self._database.exists:
@@ -129,56 +129,56 @@ class SqlStore:
         return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        return self._database.read_as(owner, records.fetch_vectors, owner, ids, model)
+        return self._database.read_as(owner, recordqueries.fetch_vectors, owner, ids, model)
 
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
-        return self._database.read_as(reach.owner, records.count_speakers, reach)
+        return self._database.read_as(reach.owner, recordqueries.count_speakers, reach)
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        return self._database.read_as(owner, graph.find_edges, owner, nodes, types)
+        return self._database.read_as(owner, linkqueries.find_edges, owner, nodes, types)
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
-        return self._database.read_as(reach.owner, graph.list_topics, reach)
+        return self._database.read_as(reach.owner, linkqueries.list_topics, reach)
 
     # ------------------------------------------------------------------------------------------------------- jobs
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
         if not specs:
             return ()
-        return self._database.write_as(None, lambda connection: tuple(jobs.enqueue(connection, spec, at) for spec in specs))
+        return self._database.write_as(None, lambda connection: tuple(jobqueue.enqueue(connection, spec, at) for spec in specs))
 
     def claim(self, claim: JobClaim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
-        if not self._database.read_as(None, jobs.is_claimable, claim):
+        if not self._database.read_as(None, jobqueue.is_claimable, claim):
             return None
-        return self._database.write_as(None, jobs.claim, claim)
+        return self._database.write_as(None, jobqueue.claim, claim)
 
     def renew(self, lease: str, until: datetime) -> bool:
-        return self._database.exists and self._database.write_as(None, jobs.renew, lease, until)
+        return self._database.exists and self._database.write_as(None, jobqueue.renew, lease, until)
 
     def keep(self, lease: str, payload: Meta) -> bool:
-        return self._database.exists and self._database.write_as(None, jobs.keep, lease, payload)
+        return self._database.exists and self._database.write_as(None, jobqueue.keep, lease, payload)
 
     def finish(self, lease: str, at: datetime) -> bool:
-        return self._database.exists and self._database.write_as(None, jobs.finish, lease, at)
+        return self._database.exists and self._database.write_as(None, jobqueue.finish, lease, at)
 
     def fail(self, failure: JobFailure) -> bool:
-        return self._database.exists and self._database.write_as(None, jobs.fail, failure)
+        return self._database.exists and self._database.write_as(None, jobqueue.fail, failure)
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
-        return self._database.read_as(None, jobs.list_jobs, states, limit)
+        return self._database.read_as(None, jobqueue.list_jobs, states, limit)
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        return self._database.read_as(None, jobs.find_waiting, kind, prefix)
+        return self._database.read_as(None, jobqueue.find_waiting, kind, prefix)
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read_as(None, jobs.count_workload)
+        return self._database.read_as(None, jobqueue.count_workload)
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
-        return self._database.write_as(None, jobs.retry, ids, at) if self._database.exists else 0
+        return self._database.write_as(None, jobqueue.retry, ids, at) if self._database.exists else 0
 
     def next_due(self) -> datetime | None:
-        return self._database.read_as(None, jobs.find_next_due)
+        return self._database.read_as(None, jobqueue.find_next_due)
 
     def cancel(self, ids: Sequence[str]) -> int:
         if not ids or not self._database.exists:
@@ -199,19 +199,19 @@ class SqlStore:
     # --------------------------------------------------------------------------------------------------- sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
-        return self._database.read_as(owner, sessions.load_session, owner, id)
+        return self._database.read_as(owner, sessionstates.load_session, owner, id)
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        return self._database.write_as(row.scope.owner, sessions.save_session, row, expect)
+        return self._database.write_as(row.scope.owner, sessionstates.save_session, row, expect)
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read_as(None, sessions.find_idle, before, limit)
+        return self._database.read_as(None, sessionstates.find_idle, before, limit)
 
     def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read_as(reach.owner, sessions.list_sessions, reach, limit)
+        return self._database.read_as(reach.owner, sessionstates.list_sessions, reach, limit)
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
-        return self._database.read_as(owner, sessions.load_state, owner, name)
+        return self._database.read_as(owner, sessionstates.load_state, owner, name)
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
-        return self._database.write_as(row.owner, sessions.save_state, row, expect)
+        return self._database.write_as(row.owner, sessionstates.save_state, row, expect)

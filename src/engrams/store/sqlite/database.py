@@ -18,8 +18,8 @@ from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.processforks import register
 from engrams.store.sql.namedqueries import query
-from engrams.store.sqlite import connect, migrate, repair
-from engrams.store.sqlite.connect import WriteLock
+from engrams.store.sqlite import connections, databaserepair, schemasetup
+from engrams.store.sqlite.connections import WriteLock
 from engrams.store.sqlite.errormapping import map_errors, to_engrams_error
 from engrams.types import Scope
 
@@ -123,13 +123,13 @@ class Database:
             if generation == self.generation:
                 connection.close()
             else:
-                connect.close_replaced(connection)
+                connections.close_replaced(connection)
 
-        return ConnectionPool(self.settings.readers, lambda: connect.open_reader(path, self.settings), discard)
+        return ConnectionPool(self.settings.readers, lambda: connections.open_reader(path, self.settings), discard)
 
     def _open_blank(self) -> apsw.Connection:
-        connection = connect.open_memory(self.settings)
-        migrate.prepare(connection, self.label, None)
+        connection = connections.open_memory(self.settings)
+        schemasetup.prepare(connection, self.label, None)
         return connection
 
     # ------------------------------------------------------------------------------------------------------ writing
@@ -171,11 +171,11 @@ class Database:
         """Move the log into the file; False if a reader keeps it."""
 
         def empty(connection: apsw.Connection) -> bool:
-            connect.set_busy_wait(connection, _CHECKPOINT_SECONDS)
+            connections.set_busy_wait(connection, _CHECKPOINT_SECONDS)
             try:
                 busy, _, _ = connection.execute(query("checkpoint")).fetchall()[0]
             finally:
-                connect.set_busy_wait(connection, self.settings.busy_seconds)
+                connections.set_busy_wait(connection, self.settings.busy_seconds)
             return busy == 0
 
         return self.path is None or self.run_exclusive(empty)
@@ -232,10 +232,10 @@ class Database:
                 ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         except (apsw.CorruptError, apsw.ConstraintError):
             # A damaged full-text index causes both, and can be rebuilt.
-            if repair.has_working_index(self._connection()):
+            if databaserepair.has_working_index(self._connection()):
                 raise
             with self._transaction() as connection:
-                self.notes.append(repair.rebuild_index(connection))
+                self.notes.append(databaserepair.rebuild_index(connection))
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         ticket.error = None
@@ -269,12 +269,12 @@ class Database:
         self._check_open()
         if self.path is not None:
             if not self._refresh():
-                connect.create_file(self.path)
+                connections.create_file(self.path)
                 self._refresh()
             if self._writer is None or self._writes != self.generation:
                 if self._writer is not None:
-                    connect.close_replaced(self._writer)
-                self._writer = connect.open_writer(self.path, self.settings)
+                    connections.close_replaced(self._writer)
+                self._writer = connections.open_writer(self.path, self.settings)
                 self._writes = self.generation
         assert self._writer is not None
         return self._writer
@@ -295,7 +295,7 @@ class Database:
                     self._pool.close()
                     self._pool = None
                 if identity is not None:
-                    self.notes.extend(repair.prepare(self.path, self.settings, self._clock))
+                    self.notes.extend(databaserepair.prepare(self.path, self.settings, self._clock))
                 self._identity = _identity(self.path)
         return self._identity is not None
 
@@ -312,7 +312,7 @@ class Database:
             if self._pool is not None:
                 self._pool.close()
             if self._writer is not None:
-                (connect.close_replaced if replaced else apsw.Connection.close)(self._writer)
+                (connections.close_replaced if replaced else apsw.Connection.close)(self._writer)
                 self._writer = None
 
     # ------------------------------------------------------------------------------------------------------ forking

@@ -33,6 +33,6 @@ class SqliteStore(SqlStore):
         return cls(database, SqliteDialect(database), settings, clock, SqliteIndexFiles(database))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        from engrams.store.sqlite import check
+        from engrams.store.sqlite import databasecheck
 
-        return check.check_database(self._database, repair, self._clock)
+        return databasecheck.check_database(self._database, repair, self._clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from engrams.store.sql.namedqueries import SqlConnection, stream_rows
-from engrams.store.sql.records import drop_vectors
+from engrams.store.sql.recordqueries import drop_vectors
 
 
 def find_damaged(connection: SqlConnection) -> list[tuple[int, int]]:
@@ -14,7 +14,7 @@ def find_damaged(connection: SqlConnection) -> list[tuple[int, int]]:
     Records and models by number."""
     import numpy as np
 
-    from engrams.store.index.columns import find_sound
+    from engrams.store.index.indexcolumns import find_sound
 
     found = []
     for record, model, dimension, data in stream_rows(connection, "all_vectors"):

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import ExtraError, install_hint
-from engrams.surfaces.adapters.agent import AgentMemory as AgentMemory
-from engrams.surfaces.adapters.client import MemoryClient as MemoryClient
+from engrams.surfaces.adapters.agentmemory import AgentMemory as AgentMemory
+from engrams.surfaces.adapters.chatclient import MemoryClient as MemoryClient
 
 if TYPE_CHECKING:
     from engrams.surfaces.adapters.agentframework import AgentFrameworkContextProvider as AgentFrameworkContextProvider

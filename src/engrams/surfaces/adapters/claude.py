@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.adapters.journal import (
+from engrams.surfaces.adapters.itemjournal import (
     ITEM,
     ItemJournal,
     JournalItem,

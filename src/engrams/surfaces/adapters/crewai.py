@@ -15,7 +15,7 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
-from engrams.surfaces.adapters.journal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items
+from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items
 from engrams.types import Record, Scope, ScopeInput
 
 if TYPE_CHECKING:

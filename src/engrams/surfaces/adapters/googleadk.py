@@ -10,7 +10,7 @@ from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemor
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from engrams.surfaces.adapters.journal import hash_key
+from engrams.surfaces.adapters.itemjournal import hash_key
 from engrams.types import UNSEARCHED, Hit, Kind, Scope, ScopeInput, Turn
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, PutOp
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.base.embed import ensure_embeddings, get_text_at_path
 
-from engrams.surfaces.adapters.journal import read_item
-from engrams.surfaces.adapters.namespaces import ItemWrite, Namespace, NamespacedItems, ScopeOf, describe_value, to_conditions
+from engrams.surfaces.adapters.itemjournal import read_item
+from engrams.surfaces.adapters.namespaceditems import ItemWrite, Namespace, NamespacedItems, ScopeOf, describe_value, to_conditions
 from engrams.types import Record
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.adapters.journal import ItemJournal, JournalItem, join_texts, make_silent_item, run_to_end
+from engrams.surfaces.adapters.itemjournal import ItemJournal, JournalItem, join_texts, make_silent_item, run_to_end
 from engrams.types import Role, ScopeInput
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pydantic_ai.run import AgentRunResult
 
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import Condition, Where
-from engrams.surfaces.adapters.agent import AgentMemory
-from engrams.surfaces.adapters.journal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items, make_silent_item
+from engrams.surfaces.adapters.agentmemory import AgentMemory
+from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items, make_silent_item
 from engrams.types import Record, Scope, ScopeInput, Turn
 
 if TYPE_CHECKING:

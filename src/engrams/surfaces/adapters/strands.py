@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from strands.memory.types import AddMessagesContext, MemoryEntry, MemoryStore, SearchOptions
 
-from engrams.surfaces.adapters.journal import hash_key, join_texts
+from engrams.surfaces.adapters.itemjournal import hash_key, join_texts
 from engrams.types import Hit, Scope, ScopeInput, Turn
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from engrams import clock
 from engrams.errors import EngramsError, InputError
-from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, fit_line, format_time, note, paint, say
-from engrams.surfaces.cli.render import hit_to_dict, speaker_name
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.memoryformat import hit_to_dict, speaker_name
+from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, format_time, note, paint, say
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -149,7 +149,7 @@ class ChatSession:
         return reply
 
     def _explain_last(self) -> str:
-        from engrams.surfaces.cli.render import explain_parts
+        from engrams.surfaces.cli.memoryformat import explain_parts
 
         if not self.hits:
             return "The last answer used no memory." if self.last_question else "Nothing was asked yet."

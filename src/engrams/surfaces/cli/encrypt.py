@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import InputError
-from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, note, say, show_progress
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.resultoutput import clean, emit, note, say, show_progress
 
 if TYPE_CHECKING:
     from engrams.build import EncryptionStatus

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 def run() -> NoReturn:
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
-        sys.exit(import_module("engrams.surfaces.hook.run").main(sys.argv[2:]))
+        sys.exit(import_module("engrams.surfaces.hook.hookrun").main(sys.argv[2:]))
     from engrams.surfaces.cli.main import run as command
 
     command()

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.logs import new_log_group, print_outcome
-from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.logcommands import new_log_group, print_outcome
 from engrams.types.logenums import FeedbackLabel, FeedbackSource, SessionMedium
 
 _COLUMNS = {"given": "at", "label": "label", "source": "source", "modality": "modality", "owner": "owner", "session": "session"}

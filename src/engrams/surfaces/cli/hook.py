@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 
 app = new_app()
 
@@ -31,7 +31,7 @@ def hook(
 
     --project . keeps every folder's memory apart; without it all projects share what they know."""
     # Surfaces load each other by name. entry.py runs `engrams hook` itself; this command shows the help.
-    found = import_module("engrams.surfaces.hook.run")
+    found = import_module("engrams.surfaces.hook.hookrun")
     given = {"home": options.home, "preset": options.preset, "user": options.user, "test": options.test or None}
     pairs = dict(text.split("=", 1) for text in options.overrides if "=" in text)
     settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}

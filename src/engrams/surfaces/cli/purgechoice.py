@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engrams.errors import InputError, RefusedError
-from engrams.surfaces.cli.output import emit, fit_line, note, paint, say
+from engrams.surfaces.cli.resultoutput import emit, fit_line, note, paint, say
 
 if TYPE_CHECKING:
     from engrams.build import PurgeCandidate

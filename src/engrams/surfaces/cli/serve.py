@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from engrams.errors import ExtraError, install_hint
-from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 
 app = new_app()
 

@@ -16,13 +16,20 @@ from engrams.apikeys import ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
-from engrams.surfaces.http import health, telemetry
-from engrams.surfaces.http.auth import ApiKeyMiddleware
+from engrams.surfaces.http import healthchecks, telemetry
+from engrams.surfaces.http.apikeyauth import ApiKeyMiddleware
 from engrams.surfaces.http.loadmounts import ServerMount, load_mounts
-from engrams.surfaces.http.observers import ActivityChart, RequestMetrics, audit_observer, chart_observer, log_observer, trace_observer
-from engrams.surfaces.http.origins import OriginMiddleware, is_loopback
+from engrams.surfaces.http.logretention import sweep_logs
+from engrams.surfaces.http.originguard import OriginMiddleware, is_loopback
+from engrams.surfaces.http.requestobservers import (
+    ActivityChart,
+    RequestMetrics,
+    audit_observer,
+    chart_observer,
+    log_observer,
+    trace_observer,
+)
 from engrams.surfaces.http.rest.errors import MethodNotAllowed
-from engrams.surfaces.http.retention import sweep_logs
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
 
 
@@ -53,7 +60,7 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Server
     app = FastAPI(title="engrams", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, telemetry=quiet)
     _add_middleware(app, engine, settings)
     app.add_exception_handler(EngramsError, telemetry.handle_error)
-    routes = health.router(engine, settings, chosen, needs_keys(settings))
+    routes = healthchecks.router(engine, settings, chosen, needs_keys(settings))
     app.include_router(routes)
     fallback = MethodNotAllowed(routes.routes)
     app.router.routes.extend(fallback.routes_for(fallback.paths))

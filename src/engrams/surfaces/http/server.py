@@ -24,9 +24,9 @@ from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.backlog import BacklogReporter
-from engrams.surfaces.http.observers import start_export
-from engrams.surfaces.http.origins import is_loopback
+from engrams.surfaces.http.backlogreporter import BacklogReporter
+from engrams.surfaces.http.originguard import is_loopback
+from engrams.surfaces.http.requestobservers import start_export
 
 _SHUTDOWN_SECONDS = 10
 _BACKLOG = 2048

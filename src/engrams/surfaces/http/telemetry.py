@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engrams import errors
 from engrams.clock import new_id
 from engrams.ports import Clock
-from engrams.surfaces.http.permissions import Permission, find_permission
-from engrams.surfaces.http.rest.caller import KEY, OWNER, REFUSED_KEY, RELAY
+from engrams.surfaces.http.permissiontable import Permission, find_permission
+from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
 
 if TYPE_CHECKING:
     from engrams.apikeys import ApiKey

@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from engrams import __version__
 from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
 from engrams.settings import Settings, suggest
-from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.scopedengine import LazyEngine, ScopedEngine
 from engrams.types import Scope
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 PROFILES = {
-    "engrams": ("tools", "MemoryTools"),
-    "mem0": ("mem0", "Mem0Tools"),
-    "actions": ("actions", "PlainVerbTools"),
-    "graph": ("graph", "KnowledgeGraphTools"),
-    "search": ("search", "SearchFetchTools"),
-    "garden": ("garden", "GardenTools"),
-    "erase": ("erase", "EraseTools"),
+    "engrams": ("memorytools", "MemoryTools"),
+    "mem0": ("mem0tools", "Mem0Tools"),
+    "actions": ("plainverbtools", "PlainVerbTools"),
+    "graph": ("knowledgegraphtools", "KnowledgeGraphTools"),
+    "search": ("searchfetchtools", "SearchFetchTools"),
+    "garden": ("gardentools", "GardenTools"),
+    "erase": ("purgetools", "EraseTools"),
 }
 """Profile -> module and class of its tools; only the chosen one is loaded."""
 
@@ -199,13 +199,13 @@ def _add_resources(server: MCPServer[Any], bound: ScopedEngine) -> None:
     @server.resource("memory://status", name="status", title="Status", mime_type="application/json")
     def status() -> str:
         """Return counts of memories and of background jobs."""
-        return json.dumps(asdict(outputs.to_status(bound)), ensure_ascii=False)
+        return json.dumps(asdict(tooloutputs.to_status(bound)), ensure_ascii=False)
 
     @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
     def memory(id: str) -> str:
         """Return one memory by its id."""
         try:
-            return json.dumps(asdict(outputs.to_memory(bound.get(id))), ensure_ascii=False)
+            return json.dumps(asdict(tooloutputs.to_memory(bound.get(id))), ensure_ascii=False)
         except (NotFoundError, InputError) as fault:
             raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
 

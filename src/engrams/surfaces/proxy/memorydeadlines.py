@@ -14,8 +14,8 @@ from typing import Any
 
 from engrams.engine import MemoryEngine
 from engrams.ports import ModelFollower
-from engrams.surfaces.proxy.identity import ChatCaller
-from engrams.surfaces.proxy.request import ProxyRequest
+from engrams.surfaces.proxy.calleridentity import ChatCaller
+from engrams.surfaces.proxy.chatrequest import ProxyRequest
 from engrams.types import Context, Hit, Json, Scope, Turn
 
 DRAIN_SECONDS = 10.0

@@ -17,12 +17,12 @@ from starlette.types import Receive, Scope, Send
 from engrams import types
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.proxy.chat import ChatEndpoint
+from engrams.surfaces.proxy.answerrelay import RelayResponse, cancel_task, run_call, wait_disconnect
+from engrams.surfaces.proxy.chatendpoint import ChatEndpoint
 from engrams.surfaces.proxy.chatprotocols import CHAT, DIALECTS, error_response
 from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, MemoryDeadlines, TimeLimitedEngine
-from engrams.surfaces.proxy.offline import HOW, OfflineChat
-from engrams.surfaces.proxy.relay import RelayResponse, cancel_task, run_call, wait_disconnect
-from engrams.surfaces.proxy.upstream import ModelCatalogue, UpstreamRoutes, no_upstream_error, response_headers
+from engrams.surfaces.proxy.quoteanswers import HOW, OfflineChat
+from engrams.surfaces.proxy.upstreamservers import ModelCatalogue, UpstreamRoutes, no_upstream_error, response_headers
 from engrams.types import Json
 
 _OPENAI = ("/v1/chat", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses", "/v1/audio", "/v1/images", "/v1/files")

@@ -16,7 +16,7 @@ from engrams.settings import GardenSettings
 from engrams.text.normalize import fold
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status
 from engrams.write.predicateslots import canonical_predicate, is_single
-from engrams.write.reconcile import is_affirmative, is_ending, object_terms
+from engrams.write.rulereconciliation import is_affirmative, is_ending, object_terms
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats

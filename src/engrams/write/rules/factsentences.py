@@ -6,11 +6,20 @@ import re
 from collections.abc import Sequence
 from html import unescape
 
-from engrams.text.when import TimeSpan
-from engrams.write.rules.clauses import EnglishClause
-from engrams.write.rules.dates import spell_out
-from engrams.write.rules.lexicon import DETERMINERS, FREQUENCY, PREPOSITIONS, find_lemma, gerund, participle, past_tense, third_person
-from engrams.write.rules.segment import ClauseToken
+from engrams.text.timephrases import TimeSpan
+from engrams.write.rules.clausedates import spell_out
+from engrams.write.rules.clauseparser import EnglishClause
+from engrams.write.rules.englishlexicon import (
+    DETERMINERS,
+    FREQUENCY,
+    PREPOSITIONS,
+    find_lemma,
+    gerund,
+    participle,
+    past_tense,
+    third_person,
+)
+from engrams.write.rules.sentencesegmenter import ClauseToken
 
 _SELF = re.compile(
     r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",

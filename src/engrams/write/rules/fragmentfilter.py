@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engrams.types import Kind
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
 
 _POINTS = r"(?:it|this|that|these|those|them|one|so|something|the following|following)"
 _DANGLING = re.compile(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from engrams.text.terms import terms
 from engrams.types import Kind
-from engrams.write.candidate import CandidateStatement
+from engrams.write.candidatestatement import CandidateStatement
+from engrams.write.rules.clausemeaning import UtteranceContext
+from engrams.write.rules.englishlexicon import find_lemma, third_person
 from engrams.write.rules.factsentences import to_third_person
-from engrams.write.rules.lexicon import find_lemma, third_person
-from engrams.write.rules.meaning import UtteranceContext
-from engrams.write.rules.segment import TextSentence
+from engrams.write.rules.sentencesegmenter import TextSentence
 from engrams.write.wordlist import word_set
 
 _REMEMBER = re.compile(

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from engrams.write.rules.clauses import EnglishClause
-from engrams.write.rules.lexicon import PREPOSITIONS, find_lemma, third_person
-from engrams.write.rules.meaning import ClauseMeaning, UtteranceContext, has_leading_content, head_noun, is_concrete, match_proper_name
-from engrams.write.rules.predicates import CHATTER, JOBS, VAGUE
-from engrams.write.rules.segment import ClauseToken
+from engrams.write.rules.clausemeaning import (
+    ClauseMeaning,
+    UtteranceContext,
+    has_leading_content,
+    head_noun,
+    is_concrete,
+    match_proper_name,
+)
+from engrams.write.rules.clauseparser import EnglishClause
+from engrams.write.rules.englishlexicon import PREPOSITIONS, find_lemma, third_person
+from engrams.write.rules.predicatetable import CHATTER, JOBS, VAGUE
+from engrams.write.rules.sentencesegmenter import ClauseToken
 
 
 def cut_at_preposition(words: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:

@@ -14,7 +14,7 @@ from engrams.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
-from engrams.surfaces.http.rest.caller import find_caller, user_scope
+from engrams.surfaces.http.rest.calleridentity import find_caller, user_scope
 from engrams.types import Scope
 
 LABELS = {"user_id": "user", "agent_id": "agent", "app_id": "project", "run_id": "conversation"}

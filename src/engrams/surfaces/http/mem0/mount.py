@@ -10,9 +10,9 @@ from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.settings import Settings
 from engrams.surfaces.http.loadmounts import RouterMount
-from engrams.surfaces.http.mem0 import bodies, opensource, operations
+from engrams.surfaces.http.mem0 import bodies, opensourcepaths, operations
 from engrams.surfaces.http.mem0.filters import LABELS, find_target, parse_filters
-from engrams.surfaces.http.rest.caller import find_caller
+from engrams.surfaces.http.rest.calleridentity import find_caller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Scope
 
@@ -143,6 +143,6 @@ def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
 def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
     """Create the mount of the mem0 paths."""
     routes = APIRouter(tags=["mem0"], route_class=limited_route(settings.limits.text_bytes))
-    for add_routes in (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes, opensource.add_routes):
+    for add_routes in (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes, opensourcepaths.add_routes):
         add_routes(routes, settings)
     return RouterMount(engine, (routes,))

@@ -15,7 +15,7 @@ from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0 import bodies
 from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, find_caller
+from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, find_caller
 from engrams.surfaces.http.rest.requests import check_meta, to_utc
 from engrams.types import Kind, Record, Role, Status, Turn
 

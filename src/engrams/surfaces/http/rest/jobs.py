@@ -13,7 +13,7 @@ from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Scope
 

@@ -10,7 +10,7 @@ from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, etag, limited_route, make_problem, matches_etag
 from engrams.types import Receipt, Turn
 

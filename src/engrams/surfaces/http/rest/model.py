@@ -12,7 +12,7 @@ from engrams.build import connection
 from engrams.errors import ModelError, RefusedError
 from engrams.ports import ModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
 _URL, _NAME, _KEY = 2000, 200, 1000

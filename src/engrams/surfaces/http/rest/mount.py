@@ -12,13 +12,35 @@ from starlette.exceptions import HTTPException
 from engrams import build
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.http.rest import audit, files, garden, graph, jobs, logs, memories, model, notebook, search, sessions, stats
+from engrams.surfaces.http.rest import (
+    audit,
+    feedbackcrisis,
+    garden,
+    graph,
+    importexport,
+    jobs,
+    memories,
+    model,
+    notebooktimeline,
+    search,
+    sessions,
+    stats,
+)
 from engrams.surfaces.http.rest.errors import MethodNotAllowed, handle_http_error, handle_invalid_request
 from engrams.types import Json
 
 _ROUTERS = (
-    *(memories.router, search.router, notebook.router, stats.router, sessions.router),
-    *(graph.router, jobs.router, files.router, audit.router, logs.safety_router, logs.feedback_router, garden.router, model.router),
+    *(memories.router, search.router, notebooktimeline.router, stats.router, sessions.router),
+    *(
+        graph.router,
+        jobs.router,
+        importexport.router,
+        audit.router,
+        feedbackcrisis.safety_router,
+        feedbackcrisis.feedback_router,
+        garden.router,
+        model.router,
+    ),
 )
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.caller import ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
 

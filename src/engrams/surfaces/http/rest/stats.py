@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from engrams.ports import ScopeReach
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.observers import MINUTES, ActivityChart, ActivityMinute
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.requestobservers import MINUTES, ActivityChart, ActivityMinute
+from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 from engrams.types import PRODUCT, Layer
 

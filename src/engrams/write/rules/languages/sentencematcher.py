@@ -9,16 +9,16 @@ from datetime import datetime
 from functools import cache
 
 from engrams.types import Kind
-from engrams.write.candidate import CandidateStatement, Effect
+from engrams.write.candidatestatement import CandidateStatement, Effect
 from engrams.write.predicateslots import is_single
-from engrams.write.rules import dates
+from engrams.write.rules import clausedates
+from engrams.write.rules.clausemeaning import UtteranceContext
 from engrams.write.rules.languages.chinese import CHINESE
 from engrams.write.rules.languages.french import FRENCH
 from engrams.write.rules.languages.german import GERMAN
 from engrams.write.rules.languages.languagetable import LanguageTable
 from engrams.write.rules.languages.spanish import SPANISH
-from engrams.write.rules.meaning import UtteranceContext
-from engrams.write.rules.segment import split_sentences
+from engrams.write.rules.sentencesegmenter import split_sentences
 
 _STOP = re.compile(
     (
@@ -137,8 +137,8 @@ def _to_candidate(
     elif predicate == "attribute":
         predicate = _PROPERTIES[thing]
     quote = text[start : start + length].strip(" ,，.。!！")
-    times = dates.find_spans(quote, speech.said_at)
-    when = dates.pick_most_exact(times)
+    times = clausedates.find_spans(quote, speech.said_at)
+    when = clausedates.pick_most_exact(times)
     begun = _resolve_start(form, when.start if when and when.start <= speech.said_at else None, speech.said_at)
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())

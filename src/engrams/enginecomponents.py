@@ -1,0 +1,398 @@
+"""Components of an engine, each created on first access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from engrams.memoryinspector import MemoryInspector
+from engrams.ports import (
+    BEGIN,
+    CHANGES,
+    CONDENSE,
+    EMBED,
+    ENFORCE,
+    EXTRACT,
+    FINALISE,
+    GARDEN,
+    GARDEN_STATE,
+    JUDGE,
+    PREFERENCES,
+    PURGE,
+    REVIEW,
+    ROLL,
+    SWEEP,
+    TOPICS,
+    WAKE,
+    Chat,
+    Clock,
+    Embedder,
+    HomeCleaner,
+    Job,
+    MemoryFiles,
+    Reranker,
+    SkillRecords,
+    Store,
+    TokenCounter,
+    UpkeepGate,
+    is_skill,
+)
+from engrams.read import promptcontext, searchpipeline
+from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.session.contextdelivery import ContextDelivery
+from engrams.settings import Settings
+from engrams.tend.jobworker import Handler, WorkerPool
+from engrams.tend.plannedfactstart import begin_planned
+from engrams.tend.usagelearning import UsageTracker
+from engrams.tend.vectorbackfill import VectorBackfill
+from engrams.types import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Floats
+    from engrams.session.contextfingerprints import InjectedFingerprints
+    from engrams.session.extractionqueue import ExtractionQueue
+    from engrams.session.privacymodes import IncognitoSessions
+    from engrams.session.runningsummary import ConversationSummaries
+    from engrams.session.sessionfinaliser import SessionFinaliser
+    from engrams.session.sessionregistry import SessionRegistry
+    from engrams.session.turningest import TurnIngest
+    from engrams.session.workingtier import WorkingTier
+    from engrams.tend.changedetectionjob import ChangeDetectionJob
+    from engrams.tend.extractionjob import ExtractionJob
+    from engrams.tend.factreview import FactReview
+    from engrams.tend.floorcalibration import ThresholdCalibration
+    from engrams.tend.garden.memorygarden import MemoryGarden
+    from engrams.tend.importruns import MemoryImports, PurgeFunction
+    from engrams.tend.linkservice import LinkService
+    from engrams.tend.memorypurge import MemoryPurge
+    from engrams.tend.memorytiers import MemoryTiers
+    from engrams.tend.topics import MemoryTopics
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDeps:
+    """Ports that an engine works with; ``build.open`` puts them together.
+    ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store.
+    ``plain``: the embedder that the detector of changes was trained with."""
+
+    settings: Settings
+    store: Store
+    embedder: Embedder
+    chat: Chat | None
+    counter: TokenCounter
+    clock: Clock
+    upkeep: UpkeepGate
+    reranker: Reranker | None = None
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    skills: SkillRecords | None = None
+    files: MemoryFiles | None = None
+    home: Callable[[], HomeCleaner] | None = None
+    plain: Embedder | None = None
+
+
+class Components:
+    """Components of one engine.
+    Unused ones are never imported: a search loads no patterns of the write side."""
+
+    def __init__(self, deps: EngineDeps) -> None:
+        settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder
+        self.deps = deps
+        models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
+        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills, deps.upkeep)
+        tiers = settings.tiers.enabled
+        self.read_deps = ReadDeps(
+            store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
+            self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
+            states=store,
+        )  # fmt: skip
+        self._backfill = VectorBackfill(store, embedder, clock, settings.embed.batch_size)
+        handlers = {**self._make_handlers(), **deps.handlers}
+        self.runner = WorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep)
+        self.usage = UsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
+        self.delivery = ContextDelivery(settings.delivery, embedder, deps.counter, clock)
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    def search(self, request: ReadRequest) -> SearchResult:
+        """Run the read flow, where memory is on."""
+        return searchpipeline.search(self.restrict_if_silent(request), self.read_deps)
+
+    def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
+        """Search and count the use of what was found."""
+        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
+        self.usage.note(found, scope)
+        return found
+
+    def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
+        """Render memory for a prompt.
+        Its use is counted, and it is fingerprinted so that its echo is not extracted again."""
+        section = self.deps.settings.read
+        allowed = self.restrict_if_silent(request) is request
+        total = (section.context_tokens if tokens is None else tokens) if allowed else 0
+        budget = promptcontext.ContextBudget(
+            total, min(section.prefix_tokens, int((section.prefix_share or not request.text.strip()) * total)), self.deps.counter
+        )
+        made = promptcontext.build_context(self._restrict_to_rules(request), self.read_deps, budget)
+        if made.trace is not None and request.as_of is None:
+            self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope)
+        if made.prefix or made.tail:
+            self.injected.add_context(request.scope, made)
+        return made
+
+    def restrict_if_silent(self, request: ReadRequest) -> ReadRequest:
+        """Empty the request where memory is off or silent."""
+        if self.deps.settings.enabled and not self.privacy.is_silent(request.scope, request.session):
+            return request
+        return replace(request, text="", limit=0)
+
+    def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
+        """The request, or one for rules alone: its owner turned recall off."""
+        from engrams.session import ownersettings
+
+        if ownersettings.is_recall_on(self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings):
+            return request
+        return replace(request, kinds=ownersettings.RULE_KINDS, catch_up=False)
+
+    def find_tail(self, scope: Scope) -> tuple[Record, ...]:
+        """The last turns of a conversation, which every context shows."""
+        return self.working.tail(scope) if "working" in self.__dict__ else ()
+
+    def find_summary(self, scope: Scope, session: str) -> str:
+        """The rolling summary of a conversation; empty where there is none."""
+        if not self.deps.settings.summary.enabled:
+            return ""
+        from engrams.session.runningsummary import find_summary
+
+        record = find_summary(self.deps.store, *conversation(scope, session))
+        return record.text if record else ""
+
+    # ------------------------------------------------------------------------------------------------------- writing
+
+    def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
+        """Journal turns in one write and wake the workers."""
+        written = self.ingest.write(turns, scope, kind, channel=channel)
+        self.runner.wake()
+        return written.receipts
+
+    def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories from this process's working tier and hot buffer."""
+        if "working" in self.__dict__:
+            self.working.drop(owner, ids)
+
+    @cached_property
+    def purge(self) -> MemoryPurge:
+        from engrams.tend.memorypurge import MemoryPurge, PurgeDeps
+
+        deps = self.deps
+        return MemoryPurge(PurgeDeps(deps.store, deps.embedder, deps.clock, self._drop_purged, deps.home))
+
+    def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories being purged, and garden reports that may quote them."""
+        self.drop_from_tiers(owner, ids)
+        if self.deps.store.load_state(owner, GARDEN_STATE).token or WAKE in self.deps.store.workload():
+            self.garden.clear_reports(owner)
+
+    def close(self) -> None:
+        """End this process's sessions and empty its working tier."""
+        if "sessions" in self.__dict__:
+            self.sessions.close()
+        if "working" in self.__dict__:
+            self.working.close()
+
+    @cached_property
+    def ingest(self) -> TurnIngest:
+        from engrams.session.turningest import TurnIngest
+
+        deps = self.deps
+        parts = (deps.store, deps.embedder, deps.clock, deps.settings, self.working if self._has_limits else None)
+        return TurnIngest(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
+
+    @cached_property
+    def digest(self) -> ExtractionJob:
+        from engrams.tend.extractionjob import ExtractionJob
+
+        return ExtractionJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+
+    @cached_property
+    def changes(self) -> ChangeDetectionJob:
+        from engrams.tend.changedetectionjob import ChangeDetectionJob
+
+        deps = self.deps
+        return ChangeDetectionJob(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain)
+
+    @cached_property
+    def updates(self) -> ExtractionQueue:
+        from engrams.session.extractionqueue import ExtractionQueue
+
+        return ExtractionQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
+
+    # ------------------------------------------------------------------------------------------------------ sessions
+
+    @cached_property
+    def sessions(self) -> SessionRegistry:
+        from engrams.session.sessionregistry import SessionRegistry
+
+        deps, model = self.deps, self.deps.chat is not None
+        return SessionRegistry(
+            deps.store, deps.clock, deps.settings, self.runner, incognito=self.privacy, journal=lambda: self.ingest, model=model
+        )
+
+    @cached_property
+    def finaliser(self) -> SessionFinaliser:
+        from engrams.session.sessionfinaliser import SessionFinaliser
+
+        deps = self.deps
+        return SessionFinaliser(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner.run)
+
+    @cached_property
+    def privacy(self) -> IncognitoSessions:
+        from engrams.session.privacymodes import IncognitoSessions
+
+        return IncognitoSessions()
+
+    @cached_property
+    def injected(self) -> InjectedFingerprints:
+        from engrams.session.contextfingerprints import InjectedFingerprints
+
+        return InjectedFingerprints()
+
+    @cached_property
+    def summaries(self) -> ConversationSummaries:
+        from engrams.session.runningsummary import ConversationSummaries, SummaryDeps
+
+        deps, work = self.deps, (self.write_turns, self.updates.hasten, self.deps.files is not None)
+        return ConversationSummaries(SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work), deps.settings.summary)
+
+    # -------------------------------------------------------------------------------------------------------- upkeep
+
+    @cached_property
+    def working(self) -> WorkingTier:
+        from engrams.session.workingtier import WorkingTier
+
+        deps = self.deps
+        return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
+
+    @cached_property
+    def nearness(self) -> ThresholdCalibration:
+        from engrams.tend.floorcalibration import ThresholdCalibration
+
+        def measure(text: str, owner: Scope) -> float:
+            return self.search(ReadRequest(text, owner, self.deps.clock(), 1)).nearness
+
+        deps = self.deps
+        return ThresholdCalibration(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
+
+    @cached_property
+    def tiers(self) -> MemoryTiers:
+        from engrams.tend.longtermmove import TierMover
+        from engrams.tend.memorytiers import MemoryTiers
+
+        deps = self.deps
+        mover = TierMover(deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh)
+        return MemoryTiers(deps.store, deps.chat, deps.clock, deps.settings, self.working, mover)
+
+    @cached_property
+    def topics(self) -> MemoryTopics:
+        from engrams.tend.topics import MemoryTopics
+
+        deps = self.deps
+        return MemoryTopics(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.topics)
+
+    @cached_property
+    def links(self) -> LinkService:
+        from engrams.tend.linkservice import LinkService
+
+        return LinkService(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
+
+    @cached_property
+    def review(self) -> FactReview:
+        from engrams.tend.factreview import FactReview
+
+        deps = self.deps
+        return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
+
+    def make_imports(self, purge: PurgeFunction) -> MemoryImports:
+        """Imports that are undone with ``purge``."""
+        from engrams.tend.importexport import ImportTarget
+        from engrams.tend.importruns import MemoryImports
+
+        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock)
+        return MemoryImports(target, purge, self.privacy.is_silent)
+
+    @cached_property
+    def garden(self) -> MemoryGarden:
+        from engrams.session.sessionlifecycle import IdleSweeper
+        from engrams.tend.garden.cyclerunner import Chore, GardenDeps
+        from engrams.tend.garden.memorygarden import MemoryGarden
+
+        deps = self.deps
+        idle = IdleSweeper(deps.store, deps.clock, deps.settings)
+        chores: dict[str, Chore] = {
+            "sessions": lambda _: idle.sweep(),
+            "embed": lambda _: int(self._backfill.ask()),
+            "topics": self._refresh_topics,
+        }
+        parts = GardenDeps(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, chores, self._find_ids)
+        return MemoryGarden(parts, self.runner.run)
+
+    def _refresh_topics(self, owner: Scope) -> int:
+        """Update and merge an owner's topics.
+        Returns the number of memories and topics moved."""
+        if not self.deps.settings.topics.enabled:
+            return 0
+        moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
+        return moved.joined + moved.left + merged.merged
+
+    def _find_ids(self, owner: Scope, query: str) -> list[str]:
+        """Ids of what a search finds, without counting it as use."""
+        found = self.search(ReadRequest(query, owner, self.deps.clock(), 20))
+        return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
+
+    # ---------------------------------------------------------------------------------------------------------- jobs
+
+    def _make_handlers(self) -> dict[str, Handler]:
+        """Map job kinds to handlers, loaded by their first job."""
+
+        def run_garden(job: Job) -> None:
+            self.garden.run_job(job)
+
+        return {
+            EMBED: self._backfill.run,
+            PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
+            EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
+            BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
+            CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
+            FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
+            TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
+            ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
+            REVIEW: lambda job: self.review.run(job),  # noqa: PLW0108 - created by its first job
+            **dict.fromkeys((GARDEN, WAKE), run_garden),
+            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
+        }
+
+    def _make_timers(self) -> dict[Callable[[], object], float]:
+        """Functions that look for work, each with its period in seconds."""
+        from engrams.session.sessionlifecycle import IdleSweeper
+
+        deps = self.deps
+        return {IdleSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}
+
+    def _plan_work(self) -> None:
+        """Enqueue backfill and sweeps where they are due."""
+        self._backfill.ask()
+        if self._has_limits:
+            self.tiers.schedule_sweep()
+
+    @property
+    def _has_limits(self) -> bool:
+        caps = self.deps.settings.caps
+        return bool(self.deps.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
+
+    def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+        self.working.keep_recalled(scope, ids)
+
+    def _find_hot(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+        """Find memories of the working tier and hot buffer."""
+        return self.working.find_near(scope, vector) if "working" in self.__dict__ else {}

@@ -1,0 +1,115 @@
+"""Read-only view of memories, links, topics, jobs and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecords, Store, UpkeepGate, is_skill
+from engrams.read.correctedwords import mask_corrected
+from engrams.read.filterparsing import to_query_fields
+from engrams.read.readrequest import to_as_of, visible_scopes
+from engrams.settings import Settings
+from engrams.tend.statistics import build_stats, build_status, describe_job
+from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Floats
+
+Place: TypeAlias = ScopeInput
+
+_PREFIX = 6
+_FIELDS = tuple(each.name for each in fields(RecordQuery) if each.name not in ("reach", "as_of"))
+
+
+class MemoryInspector:
+    """Read-only view, reached as ``engine.inspect``.
+    Every call that touches memory names its owner; nothing here changes anything."""
+
+    def __init__(
+        self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecords | None,
+        upkeep: UpkeepGate,
+    ) -> None:  # fmt: skip
+        self._store, self._clock, self._settings, self._models, self._skills = store, clock, settings, models, skills
+        self._upkeep = upkeep
+
+    def get(self, id: str, *, scope: Place) -> Record:
+        """One memory by its id or a unique prefix.
+        A prefix has six characters at least. Words corrected since are left out, here and in lists."""
+        return mask_corrected(self._load(id, scope))
+
+    def _load(self, id: str, scope: Place) -> Record:
+        owner = Scope.of(scope).owner
+        found = self._store.get(owner, [id]) or (self._skills.get([id]) if self._skills is not None and is_skill(id) else ())
+        if not found and len(id) >= _PREFIX:
+            found = self._store.find(RecordQuery(visible_scopes(owner), statuses=tuple(Status), prefix=id, limit=2)).records
+        if len(found) > 1:
+            raise InputError(f"More than one memory begins with {id!r}.", hint="Give more of the id.")
+        if not found:
+            short = "" if len(id) >= _PREFIX else f"An id has 26 letters and digits; its first {_PREFIX} are enough. "
+            raise NotFoundError(f"There is no memory {id!r} here.", hint=f"{short}`engrams list` shows the ids.")
+        return found[0]
+
+    def get_editable(self, id: str, scope: Place) -> Record:
+        """A memory that may be changed.
+        RefusedError: it is a skill."""
+        record = self._load(id, scope)
+        if is_skill(record.id):
+            raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
+        return record
+
+    def list(self, *, scope: Place, **given: Any) -> RecordPage:
+        """Memories by their fields, newest first.
+        ``given``: those of ``ports.RecordQuery``. InputError: an unknown field."""
+        moment = to_as_of(given.pop("as_of", None))
+        page = self._store.find(RecordQuery(visible_scopes(Scope.of(scope)), as_of=moment, **to_query_fields(given, _FIELDS)))
+        return replace(page, records=tuple(map(mask_corrected, page.records)))
+
+    def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        """Existing memories of an owner, in the order of ``ids``."""
+        return tuple(map(mask_corrected, self._store.get(owner, ids)))
+
+    def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
+        """Every change of one memory, oldest first."""
+        record = self.get(id, scope=scope)
+        return self._store.history(record.scope.owner, record.id)
+
+    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+        """Links at any of ``nodes``, in either direction."""
+        return self._store.edges(owner, nodes, tuple(types)) if nodes else ()
+
+    def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
+        """The topics in reach."""
+        return self._store.topics(reach)
+
+    def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
+        """Vectors of ``model`` in the order of ``ids``.
+        Rows × dimension, float32; zeros where there is none."""
+        return self._store.vectors(owner, ids, model)
+
+    def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
+        """The scopes that hold memories; of every owner with None."""
+        return self._store.scopes(None if owner is None else Scope.of(owner).owner)
+
+    def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
+        """Count memories by status, kind, layer and tier, vectors by model."""
+        return self._store.counts(reach)
+
+    def jobs(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
+        """Jobs in these states (any, without), the earliest due first."""
+        return self._store.queue(states, limit)
+
+    def describe_job(self, job: Job) -> dict[str, Any]:
+        """Describe what a job does now, with its age and last error."""
+        return describe_job(job, self._clock(), self._upkeep)
+
+    def stats(self, scope: Place | None = None) -> dict[str, Any]:
+        """Count memories, vectors, calls and tokens spent today."""
+        place = None if scope is None else Scope.of(scope)
+        return build_stats(self._store, place, self._settings, self._models, self._clock())
+
+    def status(self) -> dict[str, Any]:
+        """Report jobs, dead ones with errors, and model use."""
+        return build_status(self._store, self._settings, self._models, self._clock(), self._upkeep)

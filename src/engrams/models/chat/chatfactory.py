@@ -1,0 +1,85 @@
+"""Build a chat model from settings or a user's object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engrams.errors import SettingsError
+from engrams.ports import Chat, Clock, UsageLedger
+from engrams.settings import ChatSettings
+
+if TYPE_CHECKING:
+    from engrams.models.chat.chatserverport import ChatServer, JsonMode
+    from engrams.models.chat.retryingchat import ServedChat
+    from engrams.models.chat.upkeepschedule import UpkeepSchedule
+
+
+def choose_chat(
+    settings: ChatSettings, clock: Clock, ledger: UsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+) -> ServedChat | None:
+    """Build the configured model, None where there is none; calls nothing.
+
+    ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget). SettingsError: an address or name is
+    missing or wrong."""
+    server: ChatServer
+    if settings.provider == "none":
+        return None
+    if not settings.model and (settings.provider == "ollama" or not settings.url):
+        raise SettingsError("`chat.model` is not set.", hint="Name the model that the server should use.")
+    from engrams.models.httpclient import HttpTimeouts
+
+    waits = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
+    if settings.provider == "ollama":
+        from engrams.models.chat.ollama import OllamaChat
+
+        server = OllamaChat(settings.model, clock, settings.url, settings.api_key, waits)
+    else:
+        from engrams.models.chat.openai import OpenAIChat
+
+        server = OpenAIChat(settings.model, clock, settings.url, settings.api_key, waits)
+    return _make_model(server, settings, clock, _ModelParts(ledger, None, upkeep))
+
+
+def inject(
+    thing: Any, settings: ChatSettings, clock: Clock, ledger: UsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+) -> Chat:
+    """Build a chat model from a user's object.
+
+    An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
+    retries, checks, meter and budget of a configured model. SettingsError: it is none of these."""
+    if callable(getattr(thing, "ask", None)):
+        chat: Chat = thing
+        return chat
+    from engrams.models.chat.chatserverport import JsonMode
+    from engrams.models.chat.usermodels import CallableChat
+    from engrams.models.chat.usermodels import wrap_model as wrap
+
+    server = wrap(thing, clock, settings.model)
+    mode = JsonMode.PROMPT if isinstance(server, CallableChat) else JsonMode.SCHEMA
+    return _make_model(server, settings, clock, _ModelParts(ledger, mode, upkeep))
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelParts:
+    """Parts of a model besides its server; ``mode`` None: asked."""
+
+    ledger: UsageLedger | None
+    mode: JsonMode | None
+    upkeep: UpkeepSchedule | None
+
+
+def _make_model(server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts) -> ServedChat:
+    # Most processes ask no model, and need none of this.
+    from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
+    from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
+    from engrams.models.chat.structuredoutput import JsonModeLadder
+    from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget
+    from engrams.models.retry import RetryPolicy
+
+    modes = JsonModeLadder() if parts.mode is None else JsonModeLadder(parts.mode)
+    kept = parts.ledger or InMemoryUsageLedger()
+    budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
+    pace = ModelLatencyTracker(kept, server.name, settings.timeout_seconds)
+    limits = ChatAnswerLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
+    return ServedChat(server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep)

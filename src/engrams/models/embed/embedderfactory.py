@@ -1,0 +1,54 @@
+"""Build an embedding model from settings."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from engrams.clock import now
+from engrams.errors import SettingsError
+from engrams.models.embed.querycache import CachedEmbedder
+from engrams.ports import Clock, Embedder
+from engrams.settings import EmbedSettings
+
+
+def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
+    """Build the configured model; loads and calls nothing.
+
+    Queries are cached where a query costs more than a look-up. ``clock``: to understand a server's Retry-After date. SettingsError: a
+    model's name or an address is missing or wrong."""
+    match settings.provider:
+        case "builtin":
+            from engrams.models.embed.staticembedder import BuiltinEmbedder
+
+            return BuiltinEmbedder(settings.query_prefix)
+        case "null":
+            from engrams.models.embed.nullembedder import NullEmbedder
+
+            return NullEmbedder()
+        case "onnx":
+            from engrams.models.embed.onnx import OnnxEmbedder
+
+            if not settings.model:
+                raise SettingsError("`embed.model` is not set.", hint="Name a folder with an ONNX model, or a model on the hub.")
+            return CachedEmbedder(OnnxEmbedder(settings))
+        case "openai":
+            from engrams.models.embed.openai import connect as connect_openai
+
+            if not settings.model and not settings.url:
+                raise SettingsError("`embed.model` is not set.", hint="Name the embedding model, for example text-embedding-3-small.")
+            return CachedEmbedder(connect_openai(settings, clock))
+        case "ollama":
+            from engrams.models.embed.ollama import connect as connect_ollama
+
+            if not settings.model:
+                raise SettingsError("`embed.model` is not set.", hint="Name the embedding model, for example nomic-embed-text.")
+            return CachedEmbedder(connect_ollama(settings, clock))
+        case _:
+            assert_never(settings.provider)
+
+
+def make_plain() -> Embedder:
+    """Make the embedder that the detector of changes was trained with."""
+    from engrams.models.embed.staticembedder import BuiltinEmbedder
+
+    return BuiltinEmbedder()

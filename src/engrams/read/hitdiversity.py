@@ -1,0 +1,80 @@
+"""Removal of repeated hits, and diversity among the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.text.terms import terms
+from engrams.text.textcaches import text_cache
+from engrams.types import Hit, Record
+
+_MIN_LENGTH_RATIO = 0.8
+_MAX_CACHED = 5_000
+"""Characters of the longest text whose words are cached."""
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Floats
+
+
+def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
+    """Map ids of repeats to the better hit with the same content.
+
+    Repeats have equal text, or word sets of Jaccard >= ``threshold``. Stops after ``wanted`` different hits."""
+    seen: list[Record] = []
+    out: dict[str, str] = {}
+    for hit in hits:
+        if len(seen) >= wanted:
+            break
+        record = hit.record
+        twin = next((other.id for other in seen if _is_repeat(record, other, threshold)), "")
+        if twin:
+            out[record.id] = twin
+        else:
+            seen.append(record)
+    return out
+
+
+def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
+    """Compare lengths first, which rules out most pairs, then words."""
+    length, another = len(one.text), len(other.text)
+    if length < _MIN_LENGTH_RATIO * another or another < _MIN_LENGTH_RATIO * length:
+        return False
+    if one.text == other.text:
+        return True
+    first, second = (_cached_words(text) if len(text) <= _MAX_CACHED else _words(text) for text in (one.search_text, other.search_text))
+    shared = len(first & second)
+    return shared >= threshold * max(len(first) + len(second) - shared, 1)
+
+
+def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
+    """Select places by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of zeros (no vector) is
+    similar to nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none."""
+    if limit <= 0 or not len(scores):
+        return []
+    relevance = np.asarray(scores, np.float32)
+    left = list(range(len(scores)))
+    chosen = [int(np.argmax(relevance))]
+    left.remove(chosen[0])
+    nearest = np.vecdot(vectors, vectors[chosen[0]])
+    while left and len(chosen) < limit:
+        value = lam * relevance[left] - (1 - lam) * np.maximum(nearest[left], 0)
+        best = left[int(np.argmax(value))]
+        chosen.append(best)
+        left.remove(best)
+        nearest = np.maximum(nearest, np.vecdot(vectors, vectors[best]))
+    return chosen
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+@text_cache(512)
+def _cached_words(text: str) -> frozenset[str]:
+    """Cached: the next query mostly finds the same texts."""
+    return _words(text)

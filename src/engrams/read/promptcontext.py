@@ -1,0 +1,120 @@
+"""Prompt context: stable profile and recalled items within a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from engrams.ports import TokenCounter
+from engrams.read.adjacentturns import drop_shown, with_neighbours
+from engrams.read.profileselection import mark_doubtful, select_profile
+from engrams.read.promptrendering import (
+    conversation_frame,
+    frame_statements,
+    profile_frame,
+    profile_statement,
+    profile_version,
+    recalled_frame,
+    recalled_line,
+    role_line,
+    summary_frame,
+    triple_lines,
+)
+from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.read.searchpipeline import cut_query, search
+from engrams.read.tokenbudget import take_fitting
+from engrams.read.triggerrules import find_latest
+from engrams.text.terms import terms
+from engrams.types import Context, Hit, Record, SearchResult, Status
+
+ANSWER_CHARACTERS = 500
+"""Characters of an assistant's answer in a context: its sentences that bear on the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBudget:
+    """Tokens for the whole and for the profile, counted by ``counter``."""
+
+    total: int
+    prefix: int
+    counter: TokenCounter
+
+
+def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -> Context:
+    """Search and render, never over ``budget.total`` tokens by its counter."""
+    if budget.total <= 0:
+        return Context("", "", 0, "")
+    # The last turns have priority over everything else.
+    latest = take_fitting(request.last_turns[::-1], lambda some: conversation_frame(some[::-1]), budget.total, budget.counter)[::-1]
+    said = conversation_frame(latest)
+    most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
+    short = budget.counter.count(summary_frame(request.summary) + "\n\n") if request.summary else 0
+    request, most = (request, most - short) if short <= most else (replace(request, summary=""), most)
+    room = max(min(budget.prefix, most), 0)
+    profile = mark_doubtful(select_profile(request, deps, room, budget.counter), request, deps, room, budget.counter)
+    prefix = profile_frame(profile)
+    found = search(request, deps)
+    request, _ = cut_query(request, deps.query_chars)
+    near = [hit for hit in found.hits if not found.abstain or "trigger" in hit.parts]
+    style = deps.settings.line_format
+    told = profile if style == "text" else []
+    hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*profile, *latest], told)
+    left = most - budget.counter.count(prefix + "\n\n") if prefix else most
+    kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter)
+    return _assemble(prefix, profile, kept, found, request, budget, latest, style)
+
+
+def _assemble(
+    prefix: str,
+    profile: Sequence[Record],
+    kept: Sequence[Hit],
+    found: SearchResult,
+    request: ReadRequest,
+    budget: ContextBudget,
+    latest: Sequence[Record],
+    style: str,
+) -> Context:
+    """Join the parts; counters are not additive, so recount and cut."""
+    while True:
+        short, standing = summary_frame(request.summary), tuple(record.id for record in profile) if prefix else ()
+        parts = (short, _recalled_part(request.text, kept, budget.total, style), conversation_frame(latest))
+        tail = "\n\n".join(part for part in parts if part)
+        result = Context(
+            prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short, standing
+        )
+        tokens = budget.counter.count(result.text)
+        if tokens <= budget.total:
+            return replace(result, tokens=tokens)
+        if kept:
+            kept = kept[:-1]
+        elif prefix:
+            prefix = ""
+        elif latest:
+            latest = latest[1:]
+        else:
+            request = replace(request, summary="")
+
+
+def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> str:
+    """Render recalled items, first said first except in role style.
+
+    A long item may use a third of the budget, at about four characters a token; an assistant's answer ``ANSWER_CHARACTERS``."""
+    words, most = frozenset(terms(query)), max(200, tokens * 4 // 3)
+    longest = {hit.record.id: min(most, ANSWER_CHARACTERS) if hit.record.role == "assistant" else most for hit in hits}
+    if style == "sections":
+        said = [record for hit in hits for record in (*(fact for fact in hit.facts if fact.status is Status.ACTIVE), hit.record)[:1]]
+        return frame_statements(map(profile_statement, said), profile_version(said))
+    if style == "role":
+        return recalled_frame([role_line(hit, words, longest[hit.record.id]) for hit in hits])
+    ordered = sorted(hits, key=lambda hit: (hit.record.recorded_at, hit.record.id))
+    known = {hit.record.id: triple_lines(hit) for hit in ordered} if style == "triple" else {}
+    return recalled_frame(
+        [one for hit in ordered for one in known.get(hit.record.id) or [recalled_line(hit, words, longest[hit.record.id])]]
+    )
+
+
+def _with_last_episode(request: ReadRequest, hits: Sequence[Hit], deps: ReadDeps) -> Sequence[Hit]:
+    episode = find_latest(request, deps.records) if request.catch_up else None
+    if episode is None or any(hit.record.id == episode.id for hit in hits):
+        return hits
+    return (Hit(episode, 1.0, episode.status), *hits)

@@ -1,0 +1,318 @@
+"""Read flow: query, candidates, fuse, expand, join, rerank, diversify, trace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.ports import CandidatePool
+from engrams.read.correctedwords import mask_corrected, matches_only_masked
+from engrams.read.hitdiversity import find_repeats, select_mmr
+from engrams.read.linkexpansion import NodeEdges, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
+from engrams.read.promptrendering import cut_excerpt
+from engrams.read.querypreparation import PreparedQuery, prepare_query
+from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.read.rerank import rerank
+from engrams.read.retrieval import find_candidates, skill_notes, with_skills
+from engrams.read.scorefusion import (
+    ScoredPool,
+    apply_decay,
+    base_weight,
+    cut_at_gap,
+    dense_floor,
+    fill_column,
+    passes_floors,
+    query_spans,
+    raise_spoken_dates,
+    score_pool,
+    shares_enough_words,
+    top_indices,
+)
+from engrams.read.similarityfloor import is_near, measure_nearness
+from engrams.read.triggerrules import drop_surplus, find_stale, find_triggered, out_of_season, put_rules_first
+from engrams.text.systemtexts import remove_system_texts
+from engrams.types import RUNNING, UNSEARCHED, Hit, Record, SearchResult, Trace, TraceRow
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Flags, Floats, Integers
+
+
+@dataclass(slots=True)
+class StageTimer:
+    """Collector of times and counts of the stages.
+    ``budget``: seconds for all of them, 0 for any; ``skipped``: stages that it left no time for."""
+
+    budget: float = 0.0
+    rows: list[tuple[str, float, int]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    _begun: float = field(default_factory=time.perf_counter)
+    _since: float = field(default_factory=time.perf_counter)
+
+    def record(self, name: str, count: int) -> None:
+        moment = time.perf_counter()
+        self.rows.append((name, round((moment - self._since) * 1000, 3), count))
+        self._since = moment
+
+    def has_time(self, name: str) -> bool:
+        """True while there is time for this stage."""
+        if not self.budget or time.perf_counter() - self._begun < self.budget:
+            return True
+        self.skipped.append(name)
+        return False
+
+    def notes(self) -> tuple[str, ...]:
+        missing = ", ".join(self.skipped)
+        return (f"cut after {self.budget:g} s (read.budget_seconds): without {missing}",) if missing else ()
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateThresholds:
+    """Outcome of the floors.
+    Cosine floor, mask of candidates that pass, stale episodes, number to read."""
+
+    cosine: float
+    passes: Flags
+    stale: frozenset[str]
+    count: int
+
+    def best_places(self, scores: Floats) -> Integers:
+        """Passing candidates first, so that others never take their places."""
+        return top_indices(scores if self.passes.all() else scores + 2 * self.passes.astype(np.float32), self.count)
+
+
+def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
+    """Find records that answer the request, best first; no side effects.
+    Of a very long query its head and tail count."""
+    request, cut = cut_query(request, deps.query_chars)
+    stages = StageTimer(deps.settings.budget_seconds)
+    if request.limit <= 0 or not request.text.strip():
+        return SearchResult((), Trace(request.text, {}, (), (), ("nothing was asked for", *cut), "skipped"), abstain=True)
+    prepared = prepare_query(request, deps)
+    stages.record("query", len(prepared.seek.terms))
+    hot = {} if deps.find_hot is None else deps.find_hot(request.scope, prepared.seek.vector)
+    if deps.find_hot is not None:
+        stages.record("hot", len(hot))
+    pool, routed = find_candidates(prepared.seek, request, deps, tuple(hot))
+    if deps.skills is not None:
+        pool = with_skills(pool, prepared.seek, deps.skills)
+    stages.record("candidates", len(pool.ids))
+    scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
+    stages.record("fuse", len(pool.ids))
+    floors, edges = _find_floors(pool, prepared, request, deps), NodeEdges(request.scope.owner, deps.graph)
+    scored, vouchers = _add_link_bonuses(pool, scored, floors, edges, deps) if stages.has_time("links") else (scored, {})
+    floors = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
+    stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
+    hits, known = _fetch_hits(request, deps, pool, scored, floors.best_places(scored.scores), edges)
+    dropped = _find_unfit(hits, pool, floors, prepared, deps)
+    asked = [term for term, _ in prepared.seek.terms]
+    masked = [name for name in known if name in pool.ids.places and matches_only_masked(known[name], asked)]
+    dropped.update(dict.fromkeys(masked, "found by words since corrected"))
+    if hot:
+        hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
+    weights = deps.settings.weights
+    if deps.settings.fusion == "weighted":
+        hits = raise_spoken_dates(
+            hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
+        )
+    some = [hit for hit in hits if hit.record.id not in dropped]
+    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known), request.now, request.as_of)
+    dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
+    stages.record("join", len(joined.hits))
+    marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)
+    judged, note = list(marked), ""
+    if deps.reranker is not None and (request.session or not deps.rerank_settings.turns_only) and stages.has_time("reranking"):
+        judged, refused, note = rerank(request, marked, deps.reranker, deps.rerank_settings)
+        dropped.update(refused)
+    judged = apply_decay(judged, deps.settings, request.now)
+    stages.record("rerank", len(judged))
+    ranked = tuple(judged) if prepared.cues.wants_past else put_current_first(judged)
+    twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
+    dropped.update({name: f"says what {other} says" for name, other in twins.items()})
+    chosen = _choose_hits(ranked, pool, dropped, _join_vouchers(vouchers, joined.merged, deps), asked, request, deps, stages)
+    stages.record("diversify", len(chosen))
+    nearness = measure_nearness(pool, floors.passes, prepared)
+    near = is_near(nearness, deps.settings.abstain, deps.embedder.card, deps.states, request.scope.owner)
+    sure = ("trigger", "rerank") if deps.rerank_settings.threshold is not None else ("trigger",)
+    near = bool(chosen) and (near or any(part in hit.parts for hit in chosen for part in sure))
+    notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())
+    trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
+    trace = replace(trace, path=_source_path(pool, prepared, deps))
+    return SearchResult(chosen, trace, not near, nearness)
+
+
+def _choose_hits(
+    ranked: Sequence[Hit],
+    pool: CandidatePool,
+    dropped: dict[str, str],
+    linked: Mapping[str, str],
+    asked: Sequence[str],
+    request: ReadRequest,
+    deps: ReadDeps,
+    stages: StageTimer,
+) -> tuple[Hit, ...]:
+    dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
+    dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
+    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)
+    varied = _diversify(near, request, deps) if stages.has_time("variety") else near
+    rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
+    best = put_rules_first(rules, varied)[: request.limit]
+    return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)
+
+
+def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
+    """Cut a query to the user's own words, head and tail."""
+    if "<" in request.text or "[" in request.text:
+        request = replace(request, text=remove_system_texts(request.text))
+    if len(request.text) <= most:
+        return request, ()
+    half = most // 2
+    note = f"a query of {len(request.text)} characters: its first and last {half} were used"
+    return replace(request, text=f"{request.text[:half]}\n{request.text[-half:]}"), (note,)
+
+
+def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateThresholds:
+    section = deps.settings
+    cosine = dense_floor(section.min_scores, deps.embedder.card)
+    passes = passes_floors(pool, section, cosine, prepared.seek.vector is not None)
+    stale = find_stale(request, deps.records, section.episode_days)
+    if stale:
+        passes &= np.array([name not in stale for name in pool.ids], np.bool_)
+    scopes = len(request.reach.scopes) if section.per_scope else 1
+    return CandidateThresholds(cosine, passes, stale, int(request.limit * section.oversample) * scopes + section.extra_candidates)
+
+
+def _join_vouchers(vouchers: Mapping[str, str], merged: Mapping[str, str], deps: ReadDeps) -> dict[str, str]:
+    """Name the hits that candidates and their seeds were merged into."""
+    return {merged.get(name, name): merged.get(seed, seed) for name, seed in vouchers.items()} if deps.graph_settings.vouch else {}
+
+
+def _lower_floors(floors: CandidateThresholds, vouchers: Mapping[str, str], pool: CandidatePool) -> CandidateThresholds:
+    """Let linked candidates pass where their seed does."""
+    if not vouchers:
+        return floors
+    return replace(floors, passes=floors.passes | np.array([name in vouchers for name in pool.ids], np.bool_))
+
+
+def _add_link_bonuses(
+    pool: CandidatePool, scored: ScoredPool, floors: CandidateThresholds, edges: NodeEdges, deps: ReadDeps
+) -> tuple[ScoredPool, Mapping[str, str]]:
+    """Add link bonuses; also the seeds of candidates below the floors."""
+    best = top_indices(scored.scores, deps.graph_settings.seeds)
+    if deps.graph_settings.vouch:
+        best = best[floors.passes[best]]
+    seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
+    # Together with those of the likely hits, whose facts are looked for: one call of the store.
+    edges.fetch(list(dict.fromkeys((*seeds, *(pool.ids[place] for place in floors.best_places(scored.scores))))))
+    extra = link_bonuses(seeds, edges, deps.graph_settings)
+    if not extra:
+        return scored, {}
+    linked = fill_column(pool, {name: bonus for name, (bonus, _) in extra.items()})
+    places = pool.ids.places
+    vouchers = {name: seed for name, (_, seed) in extra.items() if name in places and not floors.passes[places[name]]}
+    return ScoredPool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked}), vouchers
+
+
+def _source_path(pool: CandidatePool, prepared: PreparedQuery, deps: ReadDeps) -> str:
+    if not pool.total:
+        return "skipped_empty_store"
+    if prepared.seek.vector is None:
+        return "token_recall_after_embed_error" if prepared.embed_error else "token_recall"
+    return f"hybrid_{deps.settings.fusion}"
+
+
+def _trace_notes(pool: CandidatePool, prepared: PreparedQuery, judging: str) -> tuple[str, ...]:
+    notes = [judging] if judging else []
+    if not pool.exact:
+        notes.append(f"{pool.total} records in reach: the best of each source were scored")
+    if prepared.embed_error:
+        notes.append(f"the embedder failed: {prepared.embed_error}")
+    if prepared.seek.vector is None:
+        notes.append("no vector for this query: found by words only")
+    return tuple(notes)
+
+
+def _fetch_hits(
+    request: ReadRequest, deps: ReadDeps, pool: CandidatePool, scored: ScoredPool, order: Integers, edges: NodeEdges
+) -> tuple[list[Hit], Mapping[str, Record]]:
+    """Hits at these places, with records and derived facts."""
+    ids = [pool.ids[place] for place in order]
+    later = (edge.source for ends in edges.find_later(ids).values() for edge in ends)
+    wanted = dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids)), *later))
+    records = deps.records.get(request.scope.owner, list(wanted))
+    if deps.skills is not None:
+        records += deps.skills.get(ids)
+    known: Mapping[str, Record] = {record.id: record for record in records}
+    rows = np.stack([values[order] for values in scored.parts.values()], axis=1).astype(np.float64).round(4).tolist()
+    hits = []
+    for name, value, row in zip(ids, scored.scores[order].tolist(), rows, strict=True):
+        record = known.get(name)
+        if record is not None:
+            parts = {part: share for part, share in zip(scored.parts, row, strict=True) if share}
+            hits.append(Hit(mask_corrected(record), value, record.status, parts))
+    return hits, known
+
+
+def _find_unfit(
+    hits: Sequence[Hit], pool: CandidatePool, floors: CandidateThresholds, prepared: PreparedQuery, deps: ReadDeps
+) -> dict[str, str]:
+    section, place = deps.settings, pool.ids.places
+    dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}
+    why_low = f"below the floor of its sources (cosine {floors.cosine:g})"
+    low = {hit.record.id: why_low for hit in hits if not floors.passes[place[hit.record.id]]}
+    if section.min_scores.recall:
+        words = [term for term, _ in prepared.seek.terms]
+        for hit in hits:
+            near = prepared.seek.vector is not None and pool.cos[place[hit.record.id]] >= floors.cosine
+            if not near and not shares_enough_words(words, hit.record.search_text, section.min_scores.recall):
+                low.setdefault(hit.record.id, "too few of the words asked for")
+    low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})
+    low.update(dict.fromkeys(floors.stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
+    running = {hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta}
+    running |= {hit.record.id: "kept outside of searches" for hit in hits if UNSEARCHED in hit.record.meta}
+    return {**dropped, **low, **running}
+
+
+def _is_shown(record: Record, request: ReadRequest) -> bool:
+    return record.id in request.already_shown or bool(request.session and record.session == request.session)
+
+
+def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], linked: Mapping[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
+    """Cut at the first gap, where no model gave verdicts.
+    What is only linked stays with the hit that leads to it."""
+    if any("rerank" in hit.parts for hit in hits):
+        return hits
+    direct = [hit for hit in hits if hit.record.id not in linked]
+    kept = {hit.record.id for hit in direct[: cut_at_gap([hit.score for hit in direct], deps.settings.cut_ratio, deps.settings.cut_gap)]}
+    kept |= {name for name, seed in linked.items() if seed in kept}
+    dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits if hit.record.id not in kept})
+    return tuple(hit for hit in hits if hit.record.id in kept)
+
+
+def _diversify(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> tuple[Hit, ...]:
+    if deps.settings.mmr_lambda >= 1 or not deps.embedder.card.dimension:
+        return hits[: request.limit]
+    vectors = deps.search.vectors(request.scope.owner, [hit.record.id for hit in hits], deps.embedder.card.id)
+    places = select_mmr([hit.score for hit in hits], vectors, deps.settings.mmr_lambda, request.limit)
+    return tuple(sorted((hits[place] for place in places), key=lambda hit: -hit.score))
+
+
+def _build_trace(
+    request: ReadRequest,
+    notes: tuple[str, ...],
+    prepared: PreparedQuery,
+    hits: list[Hit],
+    chosen: tuple[Hit, ...],
+    dropped: Mapping[str, str],
+    stages: StageTimer,
+) -> Trace:
+    selected = {hit.record.id: hit for hit in chosen}
+    rows = [TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
+    for hit in {hit.record.id: hit for hit in hits}.values():
+        if hit.record.id not in selected:
+            why = dropped.get(hit.record.id, f"not among the best {request.limit}")
+            rows.append(TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
+    return Trace(request.text, prepared.cues.to_json(), tuple(stages.rows), tuple(rows), notes)

@@ -1,0 +1,222 @@
+"""Ingest of turns: records, index entries, vectors and jobs in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from engrams.errors import RefusedError
+from engrams.ports import EMBED, EXTRACT, Clock, Embedder, Job, JobLease, JobSpec, NewRecord, SessionRow, Store, WriteBatch
+from engrams.session.contextfingerprints import InjectedFingerprints
+from engrams.session.nosaverequests import NoSaveRequests
+from engrams.session.privacymodes import IncognitoSessions
+from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
+from engrams.settings import Settings
+from engrams.text.questions import is_asking
+from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
+from engrams.write.editcascade import restate_object
+from engrams.write.extractiontiming import GATHERS, NEVER
+from engrams.write.feedbacksignals import detect_signals
+from engrams.write.ignoredfiles import read_rooted_rules
+from engrams.write.turnconversion import JournaledTurns, clean_secrets, journal_turns
+from engrams.write.writedependencies import WriteDeps
+
+_ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
+_UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """Receipts, the leased job to run at once, and its records."""
+
+    receipts: tuple[Receipt, ...]
+    job: Job | None = None
+    records: tuple[Record, ...] = ()
+
+
+def make_update_key(scope: Scope, session: str) -> str:
+    """Return the job key of a conversation: one per scope and session."""
+    return f"{scope.key}|{session}"
+
+
+class TurnIngest:
+    """Writer of turns as records; no model calls except an inline embedder."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, working: WorkingTier | None = None, *,
+        model: bool = False, incognito: IncognitoSessions | None = None, injected: InjectedFingerprints | None = None,
+    ) -> None:  # fmt: skip
+        """Set up the ingest of one engine.
+
+        ``working``: the tier that turns pass through (None: directly into the store). ``model``: a chat model extracts, so that its work is
+        debounced. ``injected``: fingerprints of memory in prompts."""
+        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
+        self._model = model and settings.write.extract in ("auto", "llm")
+        self._working = working
+        self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequests(store)
+        self._injected = injected or InjectedFingerprints()
+        ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
+        self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        scope: Scope,
+        kind: Kind,
+        *,
+        channel: str = "",
+        lease: JobLease | None = None,
+        quiet: float | None = None,
+    ) -> IngestResult:
+        """Store turns in order, with the jobs that follow.
+
+        ``lease``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
+        extracts (None: the setting). RefusedError: a single turn was refused, as by a secret."""
+        now = self._clock()
+        if not self._settings.enabled:
+            return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
+        marks = self._unsaved.mark(turns, scope)
+        barred = [self._bar_turn(turn, scope, now, unsaved=mark) for turn, mark in zip(turns, marks, strict=True)]
+        recorded = [turn for turn, receipt in zip(turns, barred, strict=True) if receipt is None]
+        if channel not in OFFLINE_CHANNELS:
+            self._unsaved.note_bare([turn for turn, receipt in zip(turns, barred, strict=True) if receipt and receipt.decisions], scope)
+        written = self._write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else IngestResult(())
+        rest = iter(written.receipts)
+        return replace(written, receipts=tuple(receipt or next(rest) for receipt in barred))
+
+    def _write(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: JobLease | None, quiet: float | None
+    ) -> IngestResult:
+        now = self._clock()
+        journaled = self._log_questions(journal_turns(turns, scope, self._deps, kind=kind, channel=channel), channel)
+        if not journaled.puts:
+            if len(turns) == 1 and journaled.receipts[0].outcome == "refused":
+                found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
+                raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
+            return IngestResult(journaled.receipts)
+        explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
+        puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
+        records = tuple(put.record for put in puts)
+        jobs = self._make_jobs(puts, scope, lease, quiet)
+        session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
+        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
+        entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
+        pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, entered.done.jobs, strict=True) if name))
+        receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
+        for spec, name in zip(jobs, entered.done.jobs, strict=True):
+            if spec.lease is not None and name:
+                job = Job(name, spec.kind, spec.key, spec.payload, "running", 1, now, 0, "", spec.lease.token, spec.lease.until, now)
+                return IngestResult(receipts, job, records)
+        return IngestResult(receipts)
+
+    def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
+        """Clean an edit's fields, and embed the record where its text changes.
+
+        RefusedError: the new text holds a secret."""
+        for name in ("text", "caption", "summary"):
+            if fields.get(name):
+                fields = {**fields, name: self._clean_text(clean_text(fields[name], self._settings.limits.text_bytes))}
+        if "text" in fields and not {"object", "predicate"} & set(fields):
+            fields = {**fields, **restate_object(record, fields["text"])}
+        card = self._embedder.card
+        if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
+            return fields, ()
+        row = self._embedder.embed([replace(record, **fields).search_text])[0]
+        return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
+
+    def _log_questions(self, journaled: JournaledTurns, channel: str) -> JournaledTurns:
+        """Archive a user's messages that only ask the assistant.
+
+        No read finds them. Of imported ones those that an assistant answers. They stay neighbours of their answers in the index, and are
+        extracted from."""
+        if self._settings.write.questions == "recall" or self._settings.tiers.enabled:
+            return journaled  # tiers keep a question and its answer as one exchange
+        records = journaled.records
+        answered = channel not in OFFLINE_CHANNELS
+        asked = {
+            one.id
+            for one, after in zip(records, (*records[1:], None), strict=False)
+            if one.kind is Kind.TURN and one.role == "user" and not one.speaker
+            if (answered or (after is not None and after.role == "assistant")) and not one.caption and is_asking(one.text)
+        }
+        puts = tuple(replace(put, record=_archive(put.record)) if put.record.id in asked else put for put in journaled.puts)
+        receipts = tuple(
+            replace(receipt, searchable=(), decisions=(*receipt.decisions, _ASKED)) if receipt.id in asked else receipt
+            for receipt in journaled.receipts
+        )
+        return JournaledTurns(puts, receipts)
+
+    def _bar_turn(self, turn: Turn, scope: Scope, now: datetime, *, unsaved: bool) -> Receipt | None:
+        """The receipt of a turn that leaves no trace, or None."""
+        if self._incognito.is_silent(scope, turn.session):
+            return Receipt("", scope, "incognito", now)
+        return Receipt("", scope, "unsaved", now, decisions=(_UNSAVED,)) if unsaved else None
+
+    def _mark_echoes(self, record: Record) -> Record:
+        """Mark a turn that repeats injected memory; extraction skips the echo."""
+        if record.kind is Kind.NOTE:
+            return record
+        shared = self._injected.find_shared(record, self._store)
+        return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
+
+    def _build_session_rows(self, records: Sequence[Record], scope: Scope, now: datetime) -> tuple[SessionRow, ...]:
+        """Build rows of sessions with recent turns; old turns open no session."""
+        since = now - timedelta(minutes=self._settings.sessions.idle_minutes)
+        names = [record.session for record in records if record.session and record.kind is not Kind.NOTE and record.recorded_at > since]
+        data = {"mode": self._settings.sessions.mode}
+        return tuple(SessionRow(name, scope, "active", now, now, data=data) for name in dict.fromkeys(names))
+
+    def _clean_text(self, text: str) -> str:
+        kept, decisions = clean_secrets(text, self._settings.write)
+        if any(decision.verdict == "refused" for decision in decisions):
+            raise RefusedError("Not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
+        return kept
+
+    def _make_jobs(self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None) -> tuple[JobSpec, ...]:
+        section, jobs = self._settings.write, []
+        records = [put.record for put in puts]
+        learn = [record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE]
+        if learn and section.extract != "off":
+            jobs.append(replace(self._make_extract_job(records, learn, scope, lease, quiet), calm=True))
+        if self._embedder.card.dimension and any(put.vector is None for put in puts):
+            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
+        return tuple(jobs)
+
+    def _make_extract_job(
+        self, records: Sequence[Record], learn: list[str], scope: Scope, lease: JobLease | None, quiet: float | None
+    ) -> JobSpec:
+        """Build the extraction job; ``sessions.trigger`` decides when it runs."""
+        section, tries, trigger = self._settings.write, self._settings.jobs.max_attempts, self._settings.sessions.trigger
+        payload: dict[str, Any] = {"scope": scope.key, "items": learn}
+        key, now = make_update_key(scope, records[0].session), self._clock()
+        if trigger in GATHERS and quiet is None and records[0].session and all(record.kind is not Kind.NOTE for record in records):
+            # The job itself checks whether it is due: it sees all gathered turns, of every process, also after a crash.
+            return JobSpec(EXTRACT, key, {**payload, "trigger": trigger}, now if trigger == "batch" else now + NEVER, attempts=tries)
+        # A model extracts from a whole conversation; rules from each write, so their jobs are never merged.
+        alone = f"{scope.key}|{learn[0]}"
+        if lease is not None:
+            return JobSpec(EXTRACT, alone, payload, attempts=tries, lease=lease)
+        found_signals = detect_signals(record.text for record in records) if self._model else ()
+        payload |= {"signals": list(found_signals)} if found_signals else {}
+        if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
+            later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
+            return JobSpec(EXTRACT, key, payload, later, int(bool(found_signals)), debounce=True, attempts=tries)
+        return JobSpec(EXTRACT, key if self._model else alone, payload, None, int(bool(found_signals)), attempts=tries)
+
+    def _complete_receipt(self, receipt: Receipt, entered: TierWriteResult, waiting: tuple[str, ...]) -> Receipt:
+        if receipt.outcome == "refused":
+            return receipt
+        known = entered.done.existing.get(receipt.id) or entered.twins.get(receipt.id)
+        skipped = entered.skipped.get(receipt.id)
+        if skipped is not None:
+            receipt = replace(receipt, decisions=(*receipt.decisions, skipped), searchable=())
+        if known:
+            return replace(receipt, id=known, outcome="duplicate")
+        return replace(receipt, outcome="incognito" if self._settings.incognito else receipt.outcome, pending=waiting)
+
+
+def _archive(record: Record) -> Record:
+    return replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)

@@ -1,0 +1,187 @@
+"""Postings, and BM25 of records, windows of turns and whole sessions.
+
+Statistics are those of the view. Each score is divided by the most that the query could score, so that it is absolute: 1 is a text in which
+every word of the query, known or not, is as frequent as counts. (Robertson and Zaragoza 2009; k1 and b as measured on chats, see
+docs/concepts/recall.)"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engrams.store.index.candidateview import WINDOW, CandidateColumns, IndexView
+from engrams.store.index.indexcolumns import IndexColumns
+
+_NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class PostingSegment:
+    """Postings sorted by term, then slot; ``starts[i]:starts[i+1]`` belong to ``terms[i]``."""
+
+    terms: npt.NDArray[np.uint32]
+    starts: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that the arrays take."""
+        return self.terms.nbytes + self.starts.nbytes + self.slots.nbytes + self.counts.nbytes
+
+    def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        place = int(np.searchsorted(self.terms, term))
+        if place == len(self.terms) or self.terms[place] != term:
+            return _NOTHING
+        start, end = self.starts[place], self.starts[place + 1]
+        return self.slots[start:end], self.counts[start:end]
+
+
+class InvertedIndex:
+    """Term -> slots and counts; append-only, readers mask dead slots."""
+
+    def __init__(self, segments: Sequence[PostingSegment] = ()) -> None:
+        self._segments = [*segments]
+
+    def merge(self) -> PostingSegment | None:
+        """Merge all segments into one; None: there is none."""
+        while len(self._segments) > 1:
+            self._segments[-2:] = [_merge(*self._segments[-2:])]
+        return self._segments[0] if self._segments else None
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def add(self, first: int, blobs: Sequence[bytes]) -> None:
+        """Append lexemes (uint32 term ids) of the slots from ``first`` on."""
+        lengths = np.fromiter((len(blob) // 4 for blob in blobs), np.int64, len(blobs))
+        terms = np.frombuffer(b"".join(blobs), np.uint32)
+        if len(terms):
+            slots = np.repeat(np.arange(first, first + len(blobs), dtype=np.uint64), lengths)
+            keys, counts = np.unique(terms.astype(np.uint64) << np.uint64(32) | slots, return_counts=True)
+            self._append(_make_segment(keys, counts.astype(np.float32)))
+
+    def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Slots that hold a term, each once, and its counts there."""
+        found = [pair for segment in self._segments if len((pair := segment.get(term))[0])]
+        if len(found) < 2:
+            return found[0] if found else _NOTHING
+        return np.concatenate([slots for slots, _ in found]), np.concatenate([counts for _, counts in found])
+
+    def holds(self, term: int) -> bool:
+        """True where some slot holds a term."""
+        return any(len(segment.get(term)[0]) for segment in self._segments)
+
+    def _append(self, segment: PostingSegment) -> None:
+        """Append, merging segments of similar size: about log2(n) remain."""
+        while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):
+            segment = _merge(self._segments.pop(), segment)
+        self._segments.append(segment)
+
+
+def _make_segment(keys: npt.NDArray[np.uint64], counts: npt.NDArray[np.float32]) -> PostingSegment:
+    terms = (keys >> np.uint64(32)).astype(np.uint32)
+    heads = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]]))
+    starts = np.concatenate([heads, [len(terms)]]).astype(np.int64)
+    return PostingSegment(terms[heads], starts, (keys & np.uint64(0xFFFFFFFF)).astype(np.int32), counts)
+
+
+def _merge(one: PostingSegment, other: PostingSegment) -> PostingSegment:
+    keys = np.concatenate([_keys(one), _keys(other)])
+    order = np.argsort(keys, kind="stable")
+    return _make_segment(keys[order], np.concatenate([one.counts, other.counts])[order])
+
+
+def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
+    terms = np.repeat(segment.terms.astype(np.uint64), np.diff(segment.starts))
+    return terms << np.uint64(32) | segment.slots.astype(np.uint64)
+
+
+K1 = 0.9
+_LONGEST = 4.0
+"""Times the average length from which a text counts as no longer: a rare word in a long note is still worth finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """Query term with its slots in view, counts and weight."""
+
+    slots: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+    worth: float
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalScores:
+    """BM25 scores: ``bm`` by slot, ``session`` by session number."""
+
+    bm: npt.NDArray[np.float32]
+    session: npt.NDArray[np.float32]
+    terms: tuple[QueryTerm, ...]
+    most: float
+    average: float
+    b: float
+
+    def score_windows(self, size: int, some: CandidateColumns) -> npt.NDArray[np.float32]:
+        """BM25 of each candidate with the two turns before it.
+
+        ``size``: number of all slots."""
+        score = np.zeros(len(some.slots), np.float32)
+        if not self.terms or not len(some.slots):
+            return score
+        scale = K1 * (1 - self.b + self.b * some.length / max(self.average * sum(WINDOW), 1e-9))
+        counts = np.zeros(size + 1, np.float32)
+        for term in self.terms:
+            counts[term.slots] = term.counts
+            count = WINDOW[0] * counts[some.slots] + WINDOW[1] * counts[some.before] + WINDOW[2] * counts[some.before2]
+            score += term.worth * count / (count + scale)
+            counts[term.slots] = 0
+        return score / np.float32(self.most)
+
+
+def score_terms(
+    columns: IndexColumns, postings: InvertedIndex, view: IndexView, terms: Sequence[tuple[int, float]], unknown: float
+) -> LexicalScores:
+    """Score every slot in view; ``unknown``: summed weight of unknown words."""
+    bm = np.zeros(columns.size, np.float32)
+    if not view.total or not (terms or unknown):
+        return LexicalScores(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
+    lengths, total = columns["length"], view.total
+    found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
+    for number, weight in terms:
+        slots, counts = postings.get(number)
+        inside = view.mask[slots]
+        if not inside.all():
+            slots, counts = slots[inside], counts[inside]
+        worth = weight * math.log(1 + (total - len(slots) + 0.5) / (len(slots) + 0.5))
+        most += worth
+        if len(slots):
+            found.append(QueryTerm(slots, counts, worth))
+            scale = K1 * (1 - view.b + view.b * np.minimum(lengths[slots] / max(view.average, 1e-9), _LONGEST))
+            bm[slots] += worth * counts / (counts + scale)
+    most += unknown * rare
+    most = max(most, 1e-9)
+    bm /= np.float32(most)
+    return LexicalScores(bm, _score_sessions(columns, view, found), tuple(found), most, view.average, view.b)
+
+
+def _score_sessions(columns: IndexColumns, view: IndexView, terms: Sequence[QueryTerm]) -> npt.NDArray[np.float32]:
+    count = len(view.session_terms)
+    score = np.zeros(count, np.float32)
+    if not terms:
+        return score
+    session = columns["session"]
+    scale = K1 * (1 - 0.75 + 0.75 * view.session_terms / max(view.session_length, 1e-9)) * 4
+    most = 0.0
+    for term in terms:
+        total = np.bincount(session[term.slots], weights=term.counts, minlength=count).astype(np.float32)
+        frequency = int((total > 0).sum())
+        worth = math.log(1 + (view.sessions - frequency + 0.5) / (frequency + 0.5))
+        most += worth
+        score += worth * total / (total + scale)
+    return score / np.float32(max(most, 1e-9))

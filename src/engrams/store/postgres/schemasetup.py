@@ -1,0 +1,58 @@
+"""Schema of a Postgres store: made, brought up to date, and checked."""
+
+from __future__ import annotations
+
+import psycopg
+
+from engrams.errors import StoreError
+from engrams.store.postgres.database import SCHEMA
+from engrams.store.postgres.errormapping import SCHEMA as HINT
+from engrams.store.postgres.errormapping import map_errors
+from engrams.store.sql.migrationfiles import load_migrations
+from engrams.text.terms import TERM_SCHEME
+
+_LOCK = 0x656E6772
+"""Key of the advisory lock of migrations: "engr"."""
+_OLDEST_SERVER = 160_000
+_TABLE = """CREATE TABLE IF NOT EXISTS migrations (
+    number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
+_APPLIED = "SELECT number, name, checksum, terms FROM migrations ORDER BY number"
+
+
+def migrate(url: str) -> tuple[str, ...]:
+    """Bring the schema up to date; names of the steps taken.
+
+    One process at a time. The user of ``url`` may make schemas and roles; the service's need not."""
+    with map_errors("the database"), psycopg.connect(url, autocommit=True) as connection:
+        if connection.info.server_version < _OLDEST_SERVER:
+            raise StoreError("The server is older than PostgreSQL 16.", hint="Upgrade the server.")
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            connection.execute(f"SET LOCAL search_path = {SCHEMA}")
+            connection.execute(_TABLE)
+            applied = {row[0] for row in connection.execute(_APPLIED).fetchall()}
+            steps = [step for step in load_migrations(__package__) if step.number not in applied]
+            for step in steps:
+                connection.execute(step.script.encode())
+                given = (step.number, step.name, step.checksum, TERM_SCHEME)
+                connection.execute("INSERT INTO migrations VALUES (%s, %s, %s, %s)", given)
+    return tuple(step.name for step in steps)
+
+
+def require_schema(url: str, place: str) -> None:
+    """Refuse a database whose schema this version does not know.
+    StoreError: it has none, an older or a newer one, or cannot be reached."""
+    with map_errors(place), psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+        there = connection.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.migrations",)).fetchall()[0][0]
+        if there is None:
+            raise StoreError(f"{place} holds no memory yet.", hint="Make its tables first: `engrams migrate`.")
+        connection.execute(f"SET search_path = {SCHEMA}")
+        applied = {number: (name, checksum) for number, name, checksum, _ in connection.execute(_APPLIED).fetchall()}
+    known = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
+    if applied.keys() - known.keys():
+        raise StoreError(f"{place} was migrated by a newer engrams.", hint="Upgrade engrams on this machine.")
+    if known.keys() - applied.keys():
+        raise StoreError(f"{place} has the schema of an older engrams.", hint=HINT)
+    if wrong := [name for number, (name, checksum) in applied.items() if known[number] != (name, checksum)]:
+        raise StoreError(f"{place} was migrated in another form: {', '.join(wrong)}.", hint="Use the engrams that migrated it.")

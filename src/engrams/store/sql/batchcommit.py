@@ -1,0 +1,309 @@
+"""Atomic write of a batch; status transitions of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any
+
+from engrams.clock import micros
+from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
+from engrams.store.sql import jobqueue, linkqueries, recordqueries, sessionstates
+from engrams.store.sql.dialect import SqlDialect
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sql.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
+from engrams.text.terms import index_terms
+from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
+
+BOOKKEEPING = frozenset({"access_count", "last_accessed"})
+"""Fields that reads change: no new version, no history, no index update."""
+
+_FIXED = frozenset({"id", "version"})
+_BY_ID = " WHERE id = ? AND owner = ?"
+
+
+_ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+"""Reference date of the search for times: whether there are any does not depend on it."""
+_MAX_PARSED = 6000
+"""Characters searched for times: other writers wait meanwhile."""
+
+
+class BatchCommit:
+    """Writer of one batch inside the caller's transaction."""
+
+    _connection: SqlConnection
+
+    def __init__(self, batch: WriteBatch, dialect: SqlDialect) -> None:
+        self._batch, self._dialect = batch, dialect
+
+    def run(self, connection: SqlConnection) -> CommitResult:
+        """Write the batch; again after a rollback.
+
+        ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record."""
+        batch, self._connection = self._batch, connection
+        self._at = micros(batch.at)
+        self._existing: dict[str, str] = {}
+        self._versions: dict[int, int] = {}
+        self._changes: dict[str, int] = {}
+        self._dialect.begin(connection)
+        kept = all(jobqueue.keep(connection, lease, payload) for lease, payload in batch.progress)
+        if not kept or not all(jobqueue.finish(connection, lease, batch.at) for lease in batch.finish):
+            raise ConflictError("The job was taken over by another worker.", hint="Drop this result; the other worker's counts.")
+        for put in batch.puts:
+            self._put(put)
+        for change in batch.changes:
+            self._change(change)
+        for owner, vector in batch.vectors:
+            self._save_vector(owner, vector)
+        self._save_graph()
+        for topic, owner, record, payload in batch.outbox:
+            self._enter(owner)
+            execute(self._connection, "add_outbox", topic, owner.key, self._stored_id(record), encode_json(payload))
+        touched = self._save_rows()
+        for key, changed in self._changes.items():
+            self._dialect.enter(connection, key)
+            execute(connection, "set_changes", changed)
+        known = bool(batch.puts) and len(self._existing) == len(batch.puts)
+        crisis = any(row.is_in_crisis for row in touched)
+        made = tuple(
+            "" if (spec.lease and known) or (spec.calm and crisis) else jobqueue.enqueue(self._connection, spec, batch.at)
+            for spec in batch.jobs
+        )
+        return CommitResult(existing=self._existing, jobs=made)
+
+    def _enter(self, owner: Scope) -> None:
+        """Turn to an owner's rows, which nobody else writes from here on."""
+        self._owner = owner.key
+        self._dialect.enter(self._connection, self._owner)
+        if self._owner not in self._changes:
+            self._changes[self._owner] = int(fetch_one(self._connection, "lock_owner")[0])
+
+    # ------------------------------------------------------------------------------------------------------ new ones
+
+    def _put(self, put: NewRecord) -> None:
+        record = self._with_stored_sources(put.record)
+        self._enter(record.scope.owner)
+        owner, scope, digest = record.scope.owner.key, record.scope.key, bytes.fromhex(record.hash)
+        if record.external_id:
+            found = fetch_first(self._connection, "find_external", owner, scope, record.external_id)
+            if found is not None:
+                self._existing[record.id] = found[0]
+                return
+        if put.dedup:
+            found = fetch_first(self._connection, "find_twin", owner, digest, scope, str(record.kind))
+            if found is not None:
+                self._existing[record.id] = found[0]
+                self._bump(record.scope.owner, found[0])
+                return
+        number = self._insert(replace(put, record=record), owner, digest)
+        if put.vector is not None:
+            recordqueries.save_vector(self._connection, number, put.vector)
+
+    def _insert(self, put: NewRecord, owner: str, digest: bytes) -> int:
+        record = put.record
+        if record.status is Status.PURGED:
+            raise InputError("A purged record cannot be added.")
+        text = record.search_text
+        words = index_terms(text)
+        given = {
+            "owner": owner,
+            "changed": self._next_change(),
+            "hash": digest,
+            "lexemes": self._dialect.encode(self._connection, words),
+            **self._text_features(text),
+            **dict(zip(FIELDS, map(encode_field, FIELDS, attrgetter(*FIELDS)(record)), strict=True)),
+        }
+        # Column names come from the fields of Record, never from outside.
+        insert = f"INSERT INTO records ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {query('once')}"  # noqa: S608
+        rows = fetch_composed(self._connection, insert, [*given.values()])
+        if not rows:
+            raise ConflictError(f"The id {record.id!r} exists already.", hint="Give a new record a new id.")
+        number = int(rows[0][0])
+        self._dialect.post(self._connection, number, words)
+        if put.history:
+            self._add_history(number, owner, put.history)
+        else:
+            self._log_change((number, record.version), "add", None, None)
+        self._add_quotes(number, owner, record)
+        self._versions[number] = record.version
+        return number
+
+    def _add_history(self, number: int, owner: str, history: Sequence[HistoryEntry]) -> None:
+        for place, entry in enumerate(history):
+            # The first values follow from the later entries, as for every other record.
+            began = place == 0 and not entry.before
+            values = (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
+            what = (micros(entry.at), entry.action, entry.actor, entry.reason)
+            execute(self._connection, "add_history", number, entry.version, *what, *values)
+            for item in (item for part in (entry.before, entry.after) for item in part.get("evidence", ())):
+                if item.get("source"):
+                    execute(self._connection, "add_quote", owner, item["source"], number)
+        execute(self._connection, "age_quotes", number)
+
+    def _bump(self, owner: Scope, id: str) -> None:
+        number, record = self._fetch_record(owner, id)
+        self._versions.setdefault(number, record.version)
+        self._apply_fields(number, record, {"strength": record.strength + 1}, "bump")
+
+    # ------------------------------------------------------------------------------------------------------ changes
+
+    def _change(self, change: RecordChange) -> None:
+        self._enter(change.owner)
+        number, record = self._fetch_record(change.owner, self._stored_id(change.id))
+        version = self._versions.setdefault(number, record.version)
+        if change.expect is not None and change.expect not in (version, record.version):
+            raise ConflictError(f"{change.id} is at version {record.version}, not {change.expect}.")
+        fields = {name: self._check_value(record, name, value) for name, value in change.fields.items()}
+        moved = apply_transition(record, fields, self._batch.at)
+        fresh = {name: value for name, value in moved.items() if value != getattr(record, name)}
+        if fresh.keys() <= BOOKKEEPING:
+            self._update_columns(number, {name: encode_field(name, value) for name, value in fresh.items()})
+        else:
+            self._apply_fields(number, record, fresh, change.action)
+
+    def _check_value(self, record: Record, name: str, value: Any) -> Any:
+        if name in _FIXED:
+            raise InputError(f"A record's {name} cannot be changed.")
+        found = coerce_field(name, value)
+        if name == "scope" and found.owner != record.scope.owner:
+            raise InputError("A record cannot move to another owner.", hint="Add it there and purge it here.")
+        return self._stored_id(found) if name == "superseded_by" else found
+
+    def _fetch_record(self, owner: Scope, id: str) -> tuple[int, Record]:
+        found = fetch_first(self._connection, "number_of", id, owner.key)
+        if found is None or found[1] == Status.PURGED:
+            raise NotFoundError(f"There is no record {id!r} here.")
+        (row,) = fetch_composed(self._connection, query("select_records") + _BY_ID, (id, owner.key))
+        return found[0], decode_record(row)
+
+    def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str) -> None:
+        after = replace(record, **fresh, version=record.version + 1)
+        columns = {name: encode_field(name, value) for name, value in fresh.items()}
+        if after.search_text != record.search_text:
+            columns |= self._reindex(number, after.search_text)
+        self._update_columns(number, {**columns, "version": after.version, "changed": self._next_change()})
+        if "evidence" in fresh:
+            execute(self._connection, "age_quotes", number)
+            self._add_quotes(number, after.scope.owner.key, after)
+        before = {name: to_history_value(name, getattr(record, name)) for name in fresh}
+        self._log_change((number, after.version), action, before, {name: to_history_value(name, value) for name, value in fresh.items()})
+
+    def _reindex(self, number: int, text: str) -> dict[str, Any]:
+        self._dialect.unpost(self._connection, number)
+        words = index_terms(text)
+        self._dialect.post(self._connection, number, words)
+        execute(self._connection, "drop_vectors", number)
+        return {
+            "hash": bytes.fromhex(content_hash(text)),
+            **self._text_features(text),
+            "lexemes": self._dialect.encode(self._connection, words),
+        }
+
+    def _update_columns(self, number: int, columns: Mapping[str, Any]) -> None:
+        if columns:
+            given = ", ".join(f"{name} = ?" for name in columns)
+            # Column names come from the fields of Record, never from outside.
+            self._connection.execute(f"UPDATE records SET {given} WHERE number = ?", (*columns.values(), number))  # noqa: S608
+
+    # ------------------------------------------------------------------------------------------------------ the rest
+
+    def _save_graph(self) -> None:
+        for node in self._batch.topics:
+            self._enter(node.scope.owner)
+            linkqueries.save_topic(self._connection, node)
+        for edge in self._batch.unlink:
+            self._enter(edge.owner)
+            execute(self._connection, "drop_edge", *self._edge_key(edge))
+        for edge in self._batch.edges:
+            self._enter(edge.owner)
+            execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
+
+    def _save_rows(self) -> list[SessionRow]:
+        """Save sessions and states; the sessions as they are then."""
+        touched = []
+        for row in self._batch.sessions:
+            self._enter(row.scope.owner)
+            touched.append(sessionstates.save_from_batch(self._connection, row))
+        for state in self._batch.states:
+            self._enter(state.owner)
+            sessionstates.save_state(self._connection, state, state.token)
+        return touched
+
+    def _save_vector(self, owner: Scope, vector: Vector) -> None:
+        self._enter(owner)
+        found = fetch_first(self._connection, "number_of", self._stored_id(vector.record), owner.key)
+        if found is None:
+            raise NotFoundError(f"There is no record {vector.record!r} here.")
+        # A record may have been purged while its text was embedded: drop that vector.
+        if found[1] != Status.PURGED:
+            recordqueries.save_vector(self._connection, found[0], vector)
+            execute(self._connection, "touch_record", self._next_change(), found[0])
+
+    def _edge_key(self, edge: Edge) -> tuple[str, str, str, str]:
+        return edge.owner.key, self._stored_id(edge.source), self._stored_id(edge.target), str(edge.type)
+
+    def _stored_id(self, id: str) -> str:
+        """Id under which a put is stored; for duplicates the existing one."""
+        return self._existing.get(id, id)
+
+    def _with_stored_sources(self, record: Record) -> Record:
+        if not self._existing or not record.evidence:
+            return record
+        return replace(record, evidence=tuple(replace(item, source=self._stored_id(item.source)) for item in record.evidence))
+
+    def _add_quotes(self, number: int, owner: str, record: Record) -> None:
+        for source in {item.source for item in record.evidence if item.source}:
+            execute(self._connection, "add_quote", owner, source, number)
+
+    def _log_change(self, key: tuple[int, int], action: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+        batch = self._batch
+        told = (None if before is None else encode_json(before), None if after is None else encode_json(after))
+        execute(self._connection, "add_history", *key, self._at, action, batch.actor, batch.reason, *told)
+
+    def _next_change(self) -> int:
+        self._changes[self._owner] += 1
+        return self._changes[self._owner]
+
+    def _text_features(self, text: str) -> dict[str, Any]:
+        """Text features for searches; parsers are imported on use."""
+        from engrams.text.measures import is_question, word_count
+        from engrams.text.timephrases import find_times
+
+        dated = bool(find_times(text[:_MAX_PARSED], _ANY_TIME))
+        return {"words": word_count(text), "question": is_question(text), "dated": dated, **self._dialect.describe(text)}
+
+
+_FOLLOWS: Mapping[Status, frozenset[Status]] = {
+    Status.CANDIDATE: frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}),
+    Status.ACTIVE: frozenset({Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}),
+    Status.SUPERSEDED: frozenset({Status.ACTIVE, Status.ARCHIVED, Status.FORGOTTEN}),
+    Status.ARCHIVED: frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}),
+    # A tombstone may be undone into its former status.
+    Status.FORGOTTEN: frozenset({Status.CANDIDATE, Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}),
+    # Only reached by a purge; final.
+    Status.PURGED: frozenset(),
+}
+
+
+def apply_transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """Complete ``fields`` by what a new status implies.
+
+    InputError: that status cannot follow. A superseded record must end in one of the two times, or a read of the past would still find it
+    true today: unless ``valid_to`` or ``retired_at`` is given it is retired now. An active one is no longer retired."""
+    moved = dict(fields)
+    status = moved.get("status", record.status)
+    if status is record.status:
+        return moved
+    if status not in _FOLLOWS[record.status]:
+        raise InputError(
+            f"A record that is {record.status} cannot become {status}.",
+            hint="Use purge to erase a record." if status is Status.PURGED else "",
+        )
+    if status is Status.SUPERSEDED and moved.get("valid_to", record.valid_to) is None:
+        moved.setdefault("retired_at", record.retired_at or at)
+    if status is Status.ACTIVE:
+        moved.setdefault("retired_at", None)
+    return moved

@@ -1,0 +1,315 @@
+"""Search candidates from in-memory indexes, synchronised with the database."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from engrams.errors import EngramsError, InputError, StoreError
+from engrams.ports import CandidatePool, CandidateQuery, Clock, ScopeReach
+from engrams.settings import StoreSettings
+from engrams.store.processforks import register
+from engrams.store.segmentfolder import SegmentKey
+from engrams.store.sql import recordqueries, whereclauses
+from engrams.store.sql.dialect import SqlDatabase, SqlDialect
+from engrams.store.sql.namedqueries import SqlConnection, fetch_composed, fetch_one, query, stream_rows
+from engrams.store.sql.whereclauses import SqlClause, join_clauses
+from engrams.text.textcaches import clear_caches
+from engrams.types import Scope
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Integers
+    from engrams.store.index import OwnerIndex
+
+_BATCH_ROWS = 20_000
+"""Rows loaded at a time: a million at once would need more memory than the index."""
+
+_MANY_ROWS = 200_000
+"""Rows from which memory is released after a load."""
+
+_MIN_ROWS = 2_000
+"""Rows from which an index is kept in a file: fewer are read as quickly from the store."""
+
+_SHARE = 8
+"""One part in this many of an index read since its file was written: it is written anew."""
+
+_DEAD = 4
+"""One part in this many of an index replaced or removed: it is built anew for its file."""
+
+_Key: TypeAlias = tuple[int, str, int, int]
+
+
+class IndexFiles(Protocol):
+    """Files of indexes, which a process maps instead of building its own."""
+
+    def load(self, connection: Any, key: SegmentKey) -> OwnerIndex | None:
+        """Map an owner's index that the database marked, if any."""
+        ...
+
+    def read_epoch(self, connection: Any) -> int:
+        """Count the purges: an index from before one must not be written."""
+        ...
+
+    def write(self, key: SegmentKey, index: OwnerIndex, epoch: int) -> bool:
+        """Write an index of this epoch; False: it cannot be."""
+        ...
+
+    def unmark(self, connection: Any, owner: str) -> None:
+        """Let an owner's file count no more, whatever becomes of it."""
+        ...
+
+    def drop(self, owner: str) -> int:
+        """Remove an owner's file; number of files that another program holds."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _CachedIndex:
+    """Owner index with its lock; ``bytes``: size after the last use.
+
+    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a file."""
+
+    index: OwnerIndex
+    lock: Lock = field(default_factory=Lock)
+    bytes: int = 0
+    epoch: int = 0
+    due: int = _MIN_ROWS
+
+    def put(self, index: OwnerIndex) -> None:
+        """Hold an index that was just mapped."""
+        self.index, self.due = index, max(_MIN_ROWS, index.rows // _SHARE)
+
+
+class IndexCache:
+    """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
+
+    def __init__(
+        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFiles | None = None
+    ) -> None:
+        self._database, self._dialect, self._files = database, dialect, files
+        self._writers: list[Thread] = []
+        self._clock = clock
+        self._settings = settings
+        self._lock = Lock()
+        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self._models: dict[tuple[int, str], tuple[int, int]] = {}
+        self.bytes = 0
+        """Size of all indexes in memory."""
+        register(self)
+
+    def seek(self, seek: CandidateQuery) -> CandidatePool:
+        """Find candidates, after all committed changes are indexed."""
+        owner, condition = seek.reach.owner, whereclauses.where_clause(seek.where)
+        model, dimension = self._find_model(seek.model)
+        if seek.vector is not None and dimension and len(seek.vector) != dimension:
+            raise InputError(
+                f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
+                hint="Embed the query with the model of the records.",
+            )
+        key = (self._database.generation, owner.key, model, dimension)
+        cached = self._get_cached(key)
+        with cached.lock:
+            # No connection is held while waiting for the lock, or during the search.
+            try:
+                terms, unknown, allowed = self._database.read_as(owner, self._catch_up, cached, seek, (key, condition))
+            except BaseException:
+                # An index that missed rows would never load them.
+                self._discard(key)
+                raise
+            if cached.index.damaged:
+                self._drop_damaged(owner, cached.index, model)
+            pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
+            grown = cached.index.bytes - cached.bytes
+            cached.bytes += grown
+            due = self._files is not None and cached.index.applied >= cached.due
+            if due:
+                cached.due = cached.index.applied + max(_MIN_ROWS, cached.index.rows // _SHARE)
+        self._trim(grown)
+        if due:
+            self._start_writing(owner, key, cached)
+        return pool
+
+    def _find_model(self, name: str) -> tuple[int, int]:
+        """Number and dimension of a model, which never change; zeros if unknown."""
+        key = (self._database.generation, name)
+        found = self._models.get(key) or self._database.read_as(None, recordqueries.find_model, name)
+        if found[0]:
+            self._models[key] = found
+        return found
+
+    def _catch_up(
+        self, connection: SqlConnection, cached: _CachedIndex, seek: CandidateQuery, given: tuple[_Key, SqlClause]
+    ) -> tuple[list[tuple[int, float]], float, Integers | None]:
+        """Bring an index up to date; the query's terms and rows."""
+        (_, owner, model, dimension), condition = given
+        if self._files is not None and cached.index.last_change == 0:
+            cached.epoch = self._files.read_epoch(connection)
+            if mapped := self._files.load(connection, SegmentKey(owner, model, dimension)):
+                cached.put(mapped)
+        index = cached.index
+        _load_rows(connection, index, seek.reach.owner, model)
+        forms = seek.forms.forms
+        words = {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
+        return *_weigh_terms(self._dialect.find(connection, index, words), seek), _find_allowed(connection, seek.reach, condition)
+
+    def _drop_damaged(self, owner: Scope, index: OwnerIndex, model: int) -> None:
+        """Remove damaged vectors, so that they are made again.
+
+        Where nothing can be written, the next load tries it."""
+        with suppress(StoreError):
+            self._database.write_as(owner, recordqueries.drop_vectors, model, index.damaged, self._clock())
+        index.damaged = []
+
+    def unmark(self, connection: SqlConnection, owner: Scope) -> None:
+        """Let the file of an owner's index count no more."""
+        if self._files is not None:
+            self._files.unmark(connection, owner.key)
+
+    def drop(self, owner: Scope) -> int:
+        """Drop an owner's indexes, in memory and files; number of files left.
+
+        Purged text must not stay there."""
+        with self._lock:
+            keys = [key for key in self._indexes if key[1] == owner.key]
+        for key in keys:
+            self._discard(key)
+        return 0 if self._files is None else self._files.drop(owner.key)
+
+    def close(self) -> None:
+        """Wait for files that are being written."""
+        with self._lock:
+            writers, self._writers = self._writers, []
+        for writer in writers:
+            writer.join()
+
+    def _start_writing(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+        writer = Thread(target=self._write, args=(owner, key, cached), name="engrams-index", daemon=True)
+        with self._lock:
+            self._writers = [*filter(Thread.is_alive, self._writers), writer]
+            writer.start()
+
+    def _write(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+        """Write an index to its file, and map that instead.
+
+        Where it cannot be written, everything works without."""
+        files, place = self._files, SegmentKey(*key[1:])
+        assert files is not None
+        with suppress(EngramsError):
+            clean = self._database.read_as(owner, self._build_clean, owner, cached, key)
+            with cached.lock:
+                cached.index, cached.epoch = clean or (cached.index, cached.epoch)
+                if files.write(place, cached.index, cached.epoch):
+                    mapped = self._database.read_as(owner, files.load, place)
+                    if mapped is not None and mapped.last_change == cached.index.last_change:
+                        cached.put(mapped)
+
+    def _build_clean(self, connection: SqlConnection, owner: Scope, cached: _CachedIndex, key: _Key) -> tuple[OwnerIndex, int] | None:
+        """Build an index anew if much of it is gone or purged."""
+        from engrams.store.index import OwnerIndex
+
+        assert self._files is not None
+        epoch = self._files.read_epoch(connection)
+        dead = cached.index.rows - len(cached.index)
+        if epoch == cached.epoch and dead * _DEAD < cached.index.rows:
+            return None
+        fresh = OwnerIndex(key[3])
+        _load_rows(connection, fresh, owner, key[2])
+        return fresh, epoch
+
+    def before_fork(self) -> None:
+        """Lock the cache."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Unlock the cache in the parent."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Clear the cache in the child: an index may be half changed."""
+        self._lock = Lock()
+        self._indexes.clear()
+        self._writers.clear()
+        self.bytes = 0
+
+    def _discard(self, key: _Key) -> None:
+        with self._lock:
+            if key in self._indexes:
+                self.bytes -= self._indexes.pop(key).bytes
+
+    def _get_cached(self, key: _Key) -> _CachedIndex:
+        from engrams.store.index import OwnerIndex
+
+        with self._lock:
+            if key not in self._indexes:
+                self._indexes[key] = _CachedIndex(OwnerIndex(key[3]))
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
+
+    def _trim(self, grown: int) -> None:
+        with self._lock:
+            self.bytes += grown
+            while self.bytes > self._settings.cache_bytes and len(self._indexes) > 1:
+                self.bytes -= self._indexes.popitem(last=False)[1].bytes
+
+
+def _load_rows(connection: SqlConnection, index: OwnerIndex, owner: Scope, model: int) -> None:
+    last = fetch_one(connection, "last_change", owner.key)[0]
+    if last is None or last <= index.last_change:
+        return
+    if index.last_change == 0:
+        # In order of insertion, so that sessions keep the order of their turns.
+        rows = stream_rows(connection, "load_rows", model, owner.key)
+        while some := list(islice(rows, _BATCH_ROWS)):
+            index.load(some)
+        if len(index) > _MANY_ROWS:
+            _release_memory(connection)
+    # Also after the first load: it skips rows that are not retrievable, whose changes count too.
+    before = index.purged_count
+    index.apply(stream_rows(connection, "load_changes", model, owner.key, index.last_change))
+    if index.purged_count > before:
+        # Perhaps by another process: caches of texts here must go too.
+        clear_caches()
+
+
+def _release_memory(connection: SqlConnection) -> None:
+    """Give memory back after a load.
+
+    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take."""
+    import ctypes
+
+    connection.execute(query("shrink"))
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def _weigh_terms(numbers: Mapping[str, int], seek: CandidateQuery) -> tuple[list[tuple[int, float]], float]:
+    """Weigh the known terms, by number, and sum the others.
+
+    A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
+    known: list[tuple[int, float]] = []
+    unknown = 0.0
+    for term, weight in seek.terms:
+        held = [numbers[word] for word in (term, *seek.forms.forms.get(term, ())) if word in numbers]
+        if term in numbers and not seek.forms.sure:
+            held = held[:1]
+        known += [(number, weight / len(held)) for number in held]
+        unknown += 0.0 if held else weight
+    return known, unknown
+
+
+def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers | None:
+    if not condition.text:
+        return None
+    import numpy as np
+
+    found = join_clauses([whereclauses.reach_clause(reach), condition])
+    rows = fetch_composed(connection, f"{query('numbers')} WHERE {found.text}", found.values)
+    return np.fromiter((number for (number,) in rows), np.int64)

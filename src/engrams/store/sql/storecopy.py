@@ -1,0 +1,153 @@
+"""Copy of all memory from one store to another, owner by owner."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from engrams.errors import ConflictError, StoreError
+from engrams.store.sql.dialect import SqlDialect
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_one, query
+from engrams.store.sql.recordqueries import save_vector
+from engrams.store.sql.rowconversion import FIELDS
+from engrams.store.sql.store import SqlStore
+from engrams.text.terms import index_terms
+from engrams.types import Scope, Status, Vector
+
+_RECORD = ("hash", "words", "question", "dated", *FIELDS)
+_OWNED = {
+    "edges": ("source", "target", "type", "weight", "count"),
+    "topics": ("id", "scope", "label", "named", "members", "model", "centroid", "at"),
+    "sessions": ("id", "scope", "state", "started_at", "last_active", "token", "data"),
+    "owner_state": ("name", "token", "data"),
+    "outbox": ("topic", "record", "payload"),
+}
+_JOBS = (
+    "id", "kind", "key", "payload", "state", "attempt", "attempts", "due", "priority", "error", "worker", "lease", "lease_until",
+    "created_at", "updated_at",
+)  # fmt: skip
+_LINKED = ("move_history", "move_quotes", "move_vectors")
+_FLAGS = ("question", "dated")
+_EXACT = 1 << 50
+"""Whole numbers below are the same as real ones."""
+
+Report: TypeAlias = Callable[[int, int], object]
+SharedRows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]
+
+
+def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, int]:
+    """Copy everything, and compare each owner's rows by hash; numbers of them.
+
+    What an earlier run copied is left alone. ConflictError: the source was written to meanwhile, or the target holds something else."""
+    owners = [Scope.parse(key) for (key,) in source.read(None, fetch_all, "every_owner")]
+    counted = {"owners": len(owners), "records": 0, "jobs": 0}
+    for place, owner in enumerate(owners):
+        before, total = source.read(owner, _digest, owner)
+        there, held = target.read(owner, _digest, owner)
+        if held and there != before:
+            raise ConflictError(f"{owner.key} has other memory there already.", hint="Move into an empty store.")
+        if there != before:
+            rows = source.read(owner, _read_owner, owner)
+            target.write(owner, _write_owner, target.dialect, owner, rows)
+        if not target.read(owner, _digest, owner)[0] == before == source.read(owner, _digest, owner)[0]:
+            raise ConflictError(f"The memory of {owner.key} changed meanwhile.", hint="Stop what writes to it, and move again.")
+        counted["records"] += total
+        report(place + 1, len(owners))
+    shared = source.read(None, _read_shared)
+    target.write(None, _write_shared, shared)
+    if target.read(None, _read_shared) != shared:
+        raise StoreError("The jobs did not arrive as they were.", hint="Move into an empty store.")
+    return counted | {"jobs": len(shared[0])}
+
+
+def _read_owner(connection: SqlConnection, owner: Scope) -> dict[str, list[tuple[Any, ...]]]:
+    """Rows of an owner by table; records as they came in."""
+    found = {name: fetch_all(connection, name, owner.key) for name in _LINKED}
+    for table, columns in {"records": _RECORD, **_OWNED}.items():
+        order = "number" if table == "records" else "id" if table == "outbox" else f"{columns[0]}, {columns[1]}"
+        # Our own tables and columns.
+        text = f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY {order}"  # noqa: S608
+        found[table] = fetch_composed(connection, text, (owner.key,))
+    return found
+
+
+def _digest(connection: SqlConnection, owner: Scope) -> tuple[str, int]:
+    """Hash what stores share of an owner's rows; number of records."""
+    rows, digest = _read_owner(connection, owner), hashlib.blake2b(digest_size=16)
+    for table in sorted(rows):
+        for row in sorted(map(_to_text, rows[table])) if table != "records" else map(_to_text, rows[table]):
+            digest.update(row.encode("utf-8", "surrogatepass"))
+        digest.update(f"{table} {len(rows[table])}".encode())
+    return digest.hexdigest(), len(rows["records"])
+
+
+def _to_text(row: Sequence[Any]) -> str:
+    return repr([_to_plain(value) for value in row])
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    # Databases differ in what is a flag, a whole number or a real one.
+    exact = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _EXACT)
+    return float(value) if exact else value
+
+
+def _write_owner(connection: SqlConnection, dialect: SqlDialect, owner: Scope, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+    dialect.begin(connection)
+    dialect.enter(connection, owner.key)
+    changed = int(fetch_one(connection, "lock_owner")[0])
+    numbers: dict[str, int] = {}
+    for row in rows["records"]:
+        changed += 1
+        given = dict(zip(_RECORD, row, strict=True))
+        text = f"{given['text']} [{given['caption']}]" if given["caption"] else given["text"]
+        terms = [] if given["status"] == Status.PURGED else index_terms(text)
+        given |= {name: bool(given[name]) for name in _FLAGS}
+        given |= dialect.describe(text if terms else "")
+        given |= {"owner": owner.key, "changed": changed, "lexemes": dialect.encode(connection, terms)}
+        numbers[given["id"]] = number = int(_insert(connection, "records", given, query("once"))[0][0])
+        dialect.post(connection, number, terms)
+    execute(connection, "set_changes", changed)
+    for id, version, *rest in rows["move_history"]:
+        execute(connection, "add_history", numbers[id], version, *rest)
+    for id, source, current in rows["move_quotes"]:
+        execute(connection, "add_quote", owner.key, source, numbers[id])
+        if not current:
+            text = "UPDATE quotes SET current = 0 WHERE owner = ? AND source = ? AND record = ?"
+            connection.execute(text, (owner.key, source, numbers[id]))
+    for id, model, dimension, data in rows["move_vectors"]:
+        save_vector(connection, numbers[id], Vector(id, model, dimension, bytes(data)))
+    for table, columns in _OWNED.items():
+        for row in rows[table]:
+            _insert(connection, table, {"owner": owner.key, **dict(zip(columns, row, strict=True))})
+
+
+def _read_shared(connection: SqlConnection) -> SharedRows:
+    """Jobs, the models' use by day, and their pace."""
+    text = f"SELECT {', '.join(_JOBS)} FROM jobs ORDER BY id"  # noqa: S608 - our own columns
+    pace = "SELECT name, token, data FROM owner_state WHERE owner = '' ORDER BY name"
+    return fetch_composed(connection, text, ()), fetch_all(connection, "move_spend"), fetch_composed(connection, pace, ())
+
+
+def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
+    known = {row[0] for row in _read_shared(connection)[0]}
+    for row in rows[0]:
+        if row[0] not in known:
+            _insert(connection, "jobs", dict(zip(_JOBS, row, strict=True)))
+    there: dict[str, int] = dict(_read_shared(connection)[1])
+    for name, value in rows[1]:
+        execute(connection, "spend", name, value - there.get(name, 0))
+    for row in rows[2]:
+        execute(connection, "save_state", "", *row)
+
+
+def _insert(connection: SqlConnection, table: str, given: dict[str, Any], tail: str = "") -> list[tuple[Any, ...]]:
+    values = [bytes(value) if isinstance(value, memoryview) else value for value in given.values()]
+    # Our own tables and columns.
+    text = f"INSERT INTO {table} ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {tail}"  # noqa: S608
+    if tail:
+        return fetch_composed(connection, text, values)
+    connection.execute(text, values)
+    return []

@@ -1,0 +1,146 @@
+"""Check and repair of database files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from engrams.errors import StoreError
+from engrams.ports import Clock
+from engrams.store.folderlock import lock_folder
+from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sqlite import databaserepair, lostmemories, schemasetup, vectorrepair
+from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.rowsalvage import copy_readable
+from engrams.types import Json
+
+_TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "owner_state", "outbox", "lexicon")
+_INDEX_PROBLEM = "The full-text index does not hold what the records say."
+_COUNTS_PROBLEM = "The counts of records are wrong."
+
+
+def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
+    """Check everything; with ``mend`` also repair it.
+
+    ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
+    files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until the file
+    ``losses`` is removed; ``bytes``: size on disk; ``rows``: by table."""
+    problems = database.read(_find_problems)
+    left = problems
+    if problems and mend:
+        database.notes.extend(_repair(database, clock))
+        left = database.read(_find_problems)
+    path = database.path
+    aside = databaserepair.list_damaged(path) if path else []
+    if path and aside and mend and not left:
+        database.notes.extend(_merge_aside(database, path))
+        aside = databaserepair.list_damaged(path)
+    return {
+        "ok": not left and not aside,
+        "problems": [*problems, *(f"{name} was moved aside, and what it holds was not brought back." for name in aside)],
+        "repaired": list(database.notes),
+        "path": str(path) if path else ":memory:",
+        "bytes": _file_bytes(database),
+        "schema": schemasetup.newest_version(),
+        "rows": {} if left else database.read(_count_rows),
+        "aside": aside,
+        "losses": str(lostmemories.list_path(path)) if path else "",
+        "lost": database.read(lostmemories.report, path) if path and not left else [],
+    }
+
+
+def _merge_aside(database: Database, path: Path) -> list[str]:
+    """Bring back rows of damaged files that lie aside.
+    A store that was never written is made first."""
+    notes = database.run_exclusive(lambda _: databaserepair.merge_damaged(path, database.settings))
+    database.reload()
+    return notes
+
+
+def _find_problems(connection: apsw.Connection) -> list[str]:
+    found: list[str] = []
+    checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (
+        _check_integrity,
+        databaserepair.find_problems,
+        _check_index,
+        _check_counts,
+        _check_migrations,
+        vectorrepair.check_vectors,
+    )
+    for check in checks:
+        try:
+            found += (problem for problem in check(connection) if problem not in found)
+        except (apsw.CorruptError, UnicodeError) as problem:
+            found.append(f"The database is damaged: {problem}.")
+    return found
+
+
+def _check_integrity(connection: apsw.Connection) -> list[str]:
+    return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
+
+
+def _check_index(connection: apsw.Connection) -> list[str]:
+    return [] if databaserepair.verify_index(connection) else [_INDEX_PROBLEM]
+
+
+def _check_counts(connection: apsw.Connection) -> list[str]:
+    return [_COUNTS_PROBLEM] if fetch_first(connection, "recount") else []
+
+
+def _check_migrations(connection: apsw.Connection) -> list[str]:
+    return [f"The migration {name!r} was applied in another form." for name in schemasetup.find_drift(connection)]
+
+
+def _repair(database: Database, clock: Clock) -> list[str]:
+    """Rebuild what is derived; if that fails, copy what is readable."""
+    notes: list[str] = []
+    try:
+        notes.extend(database.write(remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
+        notes.extend(filter(None, (database.write(vectorrepair.drop_damaged, clock()),)))
+        if not database.read(_find_problems):
+            return notes
+    except StoreError as problem:
+        notes.append(f"A milder repair failed: {problem}")
+    return [*notes, database.run_exclusive(lambda connection: _replace_file(database, connection, clock))]
+
+
+def _recount(connection: apsw.Connection) -> str:
+    execute(connection, "clear_tallies")
+    execute(connection, "fill_tallies")
+    return "Records were counted again."
+
+
+def _reindex(connection: apsw.Connection) -> str:
+    execute(connection, "reindex")
+    return "The indexes were built again."
+
+
+def _replace_file(database: Database, connection: apsw.Connection, clock: Clock) -> str:
+    """Copy readable rows to a new file; move the damaged one aside."""
+    path = database.path
+    if path is None:
+        return "A damaged database in memory cannot be rescued."
+    fresh = path.with_name(f"{path.name}.rescue")
+    databaserepair.remove_with_logs(fresh)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        copied, loss = copy_readable(path, fresh, database.settings)
+        with lock_folder(path.parent):
+            return databaserepair.replace_file(path, fresh, clock, copied, loss)
+    finally:
+        databaserepair.remove_with_logs(fresh)
+        connection.execute("ROLLBACK")
+
+
+def _count_rows(connection: apsw.Connection) -> dict[str, Json]:
+    row = fetch_one(connection, "rows")
+    return dict(zip(_TABLES, row, strict=True))
+
+
+def _file_bytes(database: Database) -> int:
+    if database.path is None:
+        return database.read(lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
+    files = (database.path.with_name(database.path.name + end) for end in ("", "-wal", "-shm"))
+    return sum(file.stat().st_size for file in files if file.exists())

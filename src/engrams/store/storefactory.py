@@ -1,0 +1,95 @@
+"""Choose the store that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from engrams import encryption
+from engrams.errors import ExtraError, SettingsError, install_hint
+from engrams.ports import Clock, Store
+from engrams.settings import Settings
+from engrams.store.sql.store import SqlStore
+from engrams.store.sqlite import SqliteStore
+
+Report: TypeAlias = Callable[[int, int], object]
+
+_SCHEMES = ("postgresql", "postgres")
+
+
+def choose_store(settings: Settings, clock: Clock) -> Store:
+    """Open the configured store. Incognito: in this process's memory only."""
+    section = settings.store
+    if settings.incognito or section.url == ":memory:":
+        return SqliteStore.open(":memory:", section, clock)
+    if is_served(settings):
+        _require_plain(settings)
+        try:
+            from engrams.store.postgres.store import PostgresStore
+        except ImportError as problem:
+            raise _missing(problem) from None
+        return PostgresStore.open(section.url, section, clock)
+    path = find_database(settings)
+    encryption.unlock_home(settings.home, settings.encryption, path)
+    return SqliteStore.open(path, section, clock)
+
+
+def migrate_store(url: str) -> tuple[str, ...]:
+    """Bring a Postgres database's tables up to date; the steps taken."""
+    _require_postgres(url)
+    try:
+        from engrams.store.postgres.schemasetup import migrate
+    except ImportError as problem:
+        raise _missing(problem) from None
+    return migrate(url)
+
+
+def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> dict[str, int]:
+    """Copy the configured store's memory to another address; numbers of it.
+
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty."""
+    from engrams.store.sql.storecopy import move_store
+
+    section = settings.store.model_copy(update={"url": to})
+    source, target = choose_store(settings, clock), choose_store(settings.model_copy(update={"store": section}), clock)
+    try:
+        if not isinstance(source, SqlStore) or not isinstance(target, SqlStore) or ":memory:" in (to, settings.store.url):
+            raise SettingsError("Memory moves between a database file and Postgres.", hint="Give --to the address of the other one.")
+        return move_store(source, target, report)
+    finally:
+        source.close()
+        target.close()
+
+
+def is_served(settings: Settings) -> bool:
+    """True where a server keeps memory, and not a file."""
+    return "://" in settings.store.url
+
+
+def find_database(settings: Settings) -> Path:
+    """Path of the database file, also where none is used."""
+    url = "" if is_served(settings) else settings.store.url
+    return Path(url) if url else settings.home.expanduser() / "memory.db"
+
+
+def _require_plain(settings: Settings) -> None:
+    """Refuse what only a home with a database file can keep."""
+    _require_postgres(settings.store.url)
+    if settings.encryption.enabled:
+        raise SettingsError(
+            "`encryption` covers the files of a home, not a database server.", hint="Encrypt the server's disks, and leave it off here."
+        )
+    if settings.vault.enabled and settings.enabled:
+        raise SettingsError("The vault's files belong to one machine; memory on Postgres does without.", hint="Turn `vault.enabled` off.")
+
+
+def _require_postgres(url: str) -> None:
+    if url.partition("://")[0] not in _SCHEMES:
+        raise SettingsError(
+            f"There is no store for {url.partition('://')[0]!r}.", hint="`store.url` is a path, `:memory:` or postgresql://USER@HOST/NAME."
+        )
+
+
+def _missing(problem: ImportError) -> ExtraError:
+    return ExtraError(f"The driver of Postgres is not installed ({problem.name}).", hint=install_hint("postgres"))

@@ -1,0 +1,84 @@
+"""Commands keys: API keys of the server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say
+
+app = new_app()
+keys = new_app()
+app.add_typer(keys, name="keys", help="Create, list and revoke API keys of the server.")
+
+_RIGHTS = ("read", "write")
+
+
+@keys.command()
+@flatten_options
+def add(
+    name: Annotated[str, typer.Argument(help="A label for the key.")],
+    options: GlobalOptions,
+    right: Annotated[list[str], typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME")] = list(_RIGHTS),  # noqa: B006 - typer copies it
+    days: Annotated[int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")] = 365,
+) -> None:
+    """Create a key to one person's memory (--user).
+
+    It is shown once: only its hash is stored."""
+    from engrams import build, clock
+    from engrams.apikeys import ApiKeyStore
+    from engrams.types import Scope
+
+    settings = options.load().settings
+    owner = Scope(options.scope(settings)).owner
+    key, secret = ApiKeyStore.open(settings.home).add(name, owner, right, clock.now(), days)
+    build.audit(settings).note("key.add", owner=owner.key, target=key.id)
+    if options.json:
+        emit({**_key_to_dict(key), "key": secret})
+        return
+    say(secret)
+    ends = f"until {format_time(key.expires_at)}" if key.expires_at else "without expiry"
+    note(f"{key.id}: {', '.join(key.rights)} for {clean(owner.key)}, {ends}. Store it now: it is not shown again.")
+
+
+@keys.command(name="list")
+@flatten_options
+def list_(options: GlobalOptions) -> None:
+    """List all keys, with revoked and expired ones."""
+    from engrams import clock
+    from engrams.apikeys import ApiKeyStore
+
+    found = ApiKeyStore.open(options.load().settings.home).list()
+    if options.json:
+        emit({"keys": [_key_to_dict(key) for key in found]})
+        return
+    if not found:
+        say("No keys. `engrams keys add NAME` makes one.")
+        return
+    moment = clock.now()
+    rows = []
+    for key in found:
+        state = "revoked" if key.revoked_at else "live" if key.is_live(moment) else "expired"
+        rows.append([key.id, state, clean(key.owner.key), ",".join(key.rights), format_time(key.expires_at) or "never", clean(key.name)])
+    print_table(["id", "state", "owner", "rights", "expires", "name"], rows)
+
+
+@keys.command()
+@flatten_options
+def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], options: GlobalOptions) -> None:
+    """Revoke a key at once, on a running server too."""
+    from engrams import build, clock
+    from engrams.apikeys import ApiKeyStore
+
+    settings = options.load().settings
+    key = ApiKeyStore.open(settings.home).revoke(id, clock.now())
+    build.audit(settings).note("key.revoke", owner=key.owner.key, target=key.id)
+    emit(_key_to_dict(key)) if options.json else say(f"{paint('revoked', 'green')}  {key.id}")
+
+
+def _key_to_dict(key: object) -> dict[str, object]:
+    """Return a key without its hash."""
+    names = ("id", "name", "owner", "rights", "created_at", "expires_at", "revoked_at")
+    return {name: getattr(key, name) for name in names}

@@ -1,0 +1,122 @@
+"""Options shared by all commands, and their translation for typer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+    from engrams.settings import LoadedSettings, Settings
+
+
+@dataclass(frozen=True)
+class GlobalOptions:
+    """Options of every command."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
+    home: Annotated[str | None, typer.Option(help="The home folder.", show_default=False, metavar="DIR")] = None
+    preset: Annotated[str | None, typer.Option(help="The preset to start from.", show_default=False, metavar="NAME")] = None
+    overrides: Annotated[
+        list[str], typer.Option("--set", help="Set a setting: read.limit=20. Repeatable.", show_default=False, metavar="NAME=VALUE")
+    ] = field(default_factory=list)
+    test: Annotated[bool, typer.Option("--test", help="Work on a separate test home inside the home.")] = False
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="The owner of the memory (default: you).", show_default=False, metavar="NAME")
+    ] = None
+    agent: Annotated[str | None, typer.Option(help="Only this agent's part of the memory.", show_default=False, metavar="NAME")] = None
+    project: Annotated[str | None, typer.Option(help="Only this project's part of the memory.", show_default=False, metavar="NAME")] = None
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", "-c", help="Only this conversation's part of the memory.", show_default=False, metavar="NAME"),
+    ] = None
+
+    def load(self) -> LoadedSettings:
+        """Load the settings with their origins."""
+        from engrams.settings import load
+
+        given = {"home": self.home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._parse_overrides()}
+        return load({name: value for name, value in given.items() if value is not None})
+
+    def scope(self, settings: Settings) -> tuple[str, ...]:
+        """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
+        parts = {"agent": self.agent, "project": self.project, "conversation": self.conversation}
+        deeper = (label for name, value in parts.items() if value is not None for label in (name, value))
+        owner = ("user", self.user) if self.user is not None else settings.owner_labels(self.conversation or "")
+        return (*owner, *deeper)
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
+        """Open the engine; yield it with the scope."""
+        from engrams.types import Scope
+
+        settings = self.load().settings
+        scope = Scope(self.scope(settings)).labels
+        from engrams.build import open as open_engine
+
+        engine = open_engine(settings, background=False)
+        try:
+            yield engine, scope
+        finally:
+            engine.close()
+            elsewhere = settings.incognito or "://" in settings.store.url
+            if not self.json and not elsewhere and not settings.home.expanduser().exists():
+                from engrams.surfaces.cli.resultoutput import note
+
+                note(f"There is no memory yet: {settings.home} does not exist. `engrams add` begins one.")
+
+    def _parse_overrides(self) -> dict[str, Any]:
+        if not self.overrides:
+            return {}
+        from engrams.errors import SettingsError
+        from engrams.settings import names, suggest
+
+        known = names()
+        found: dict[str, Any] = {}
+        for text in self.overrides:
+            name, sign, value = text.partition("=")
+            name = name.strip()
+            if not sign or name not in known:
+                tip = suggest(name, list(known)) or "`engrams config` shows the settings."
+                raise SettingsError(f"--set {text!r} names no setting." if sign else f"--set needs NAME=VALUE, not {text!r}.", hint=tip)
+            found[name] = [part.strip() for part in value.split(",")] if isinstance(known[name], tuple) else value
+        return found
+
+
+def new_app() -> typer.Typer:
+    """Create a typer app with plain help, which loads faster."""
+    return typer.Typer(rich_markup_mode=None)
+
+
+def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn parameters that are option dataclasses into single parameters."""
+    hints = get_type_hints(command, include_extras=True)
+    taken = list(inspect.signature(command).parameters.values())
+    groups = {p.name: hints[p.name] for p in taken if is_dataclass(hints[p.name])}
+    flat = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in taken if p.name not in groups]
+    for group in sorted(groups.values(), key=lambda group: group is GlobalOptions):
+        named = get_type_hints(group, include_extras=True)
+        flat += [
+            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_field_default(f), annotation=named[f.name])
+            for f in fields(group)
+        ]
+
+    @wraps(command)
+    def wrapped(**values: Any) -> None:
+        made = {name: group(**{f.name: values.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
+        command(**values, **made)
+
+    wrapped.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in flat}
+    del wrapped.__wrapped__
+    return wrapped
+
+
+def _field_default(item: Any) -> Any:
+    return item.default_factory() if item.default_factory is not MISSING else item.default

@@ -1,0 +1,53 @@
+"""Commands migrate and move: memory on Postgres."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.resultoutput import emit, say, show_progress
+
+app = new_app()
+
+
+@app.command()
+@flatten_options
+def migrate(
+    options: GlobalOptions,
+    url: Annotated[
+        str, typer.Option("--url", help="Address of a user who may make tables and roles; default: store.url.", metavar="URL")
+    ] = "",
+) -> None:
+    """Make the tables of a Postgres database, or update them.
+
+    Processes that serve go on meanwhile."""
+    from engrams import build
+
+    steps = build.migrate_store(url or options.load().settings.store.url)
+    if options.json:
+        emit({"steps": list(steps)})
+    else:
+        say(f"Done: {', '.join(steps)}." if steps else "The tables are up to date.")
+
+
+@app.command()
+@flatten_options
+def move(
+    options: GlobalOptions,
+    to: Annotated[str, typer.Option("--to", help="Where to: postgresql://USER@HOST/NAME, or a path.", metavar="URL", show_default=False)],
+) -> None:
+    """Copy all memory to Postgres, or from there to a file.
+
+    Each owner arrives whole and is compared by hash; cut short, it goes on where it was. What is there now stays as it is."""
+    from engrams import build
+    from engrams.clock import now
+
+    settings = options.load().settings
+    with show_progress("moving", quiet=options.json) as bar:
+        counted = build.move_memory(settings, to, now, bar)
+    if options.json:
+        emit(counted)
+    else:
+        say(f"{counted['records']} memories of {counted['owners']} owners are there. Set `store.url` to use them.")

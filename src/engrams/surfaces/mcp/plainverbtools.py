@@ -1,0 +1,126 @@
+"""Tool profile ``actions``: one plain verb per tool (003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.ports import Condition, Where
+from engrams.surfaces.mcp import tooloutputs
+from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.types import Kind, Turn
+
+_MOST = 500
+_TOOLS = {
+    "remember": WRITES,
+    "recall": READS,
+    "search": READS,
+    "list": READS,
+    "forget": ERASES,
+    "link": WRITES,
+    "tag": CHANGES,
+    "related": READS,
+    "used": CHANGES,
+}
+
+Id = Annotated[str, Field(description="The memory's id, or at least its first six characters.", min_length=1)]
+Query = Annotated[str, Field(description="What to look for, in your own words.")]
+Limit = Annotated[int, Field(ge=1, le=_MOST)]
+Ids = Annotated[list[str], Field(min_length=1, description="Ids of recalled memories.")]
+Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
+
+
+@dataclass(frozen=True)
+class MemoryListOutput:
+    memories: list[tooloutputs.MemoryOutput]
+
+
+class PlainVerbTools:
+    """Serve the tools within the server's scope."""
+
+    def __init__(self, bound: ScopedEngine) -> None:
+        self._bound, self._engine = bound, bound.engine
+
+    @property
+    def _links(self) -> Any:
+        return self._engine.links
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
+
+    def remember(
+        self,
+        content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
+        category: Annotated[Literal["note", "fact", "preference", "procedure", "rule"], Field(description="What it is.")] = "note",
+        tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
+    ) -> tooloutputs.WriteReceiptOutput:
+        """Remember something. Saying it twice stores it once."""
+        receipt = self._engine.add(Turn(content), scope=self._bound.root, kind=Kind(category))
+        if tags and receipt.id:
+            self._links.tag(receipt.id, tags, scope=self._bound.root)
+        return tooloutputs.to_write(receipt)
+
+    def recall(
+        self,
+        query: Query = "",
+        mode: Annotated[
+            Literal["recent", "semantic", "cascade"] | None,
+            Field(description="recent: the newest; semantic: what a search finds; cascade: also what links lead to."),
+        ] = None,
+        limit: Limit = 10,
+    ) -> tooloutputs.SearchOutput:
+        """Recall by question and links; without one the newest memories."""
+        found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
+        return tooloutputs.SearchOutput([tooloutputs.related_to_match(each) for each in found], not found)
+
+    def search(self, query: Query, limit: Limit = 10) -> tooloutputs.SearchOutput:
+        """Find memories that answer a question, best first."""
+        found = self._engine.search(query, scope=self._bound.root, limit=limit)
+        return tooloutputs.SearchOutput([tooloutputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes))
+
+    def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryListOutput:
+        """List memories, newest first."""
+        where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
+        page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
+        return MemoryListOutput([tooloutputs.to_memory(record) for record in page.records])
+
+    def forget(self, id: Id) -> tooloutputs.ChangedMemoryOutput:
+        """Forget a memory and the messages that said only it."""
+        record = self._bound.get(id)
+        report = self._engine.preview([record.id], "forget", self._bound.root)
+        return tooloutputs.to_changed(self._engine.forget(record.id, scope=self._bound.root), report)
+
+    def link(
+        self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5
+    ) -> tooloutputs.LinkOutput:
+        """Link two memories, so that finding one leads to the other."""
+        edge = self._links.link(self._bound.get(id).id, self._bound.get(other).id, scope=self._bound.root, weight=weight)
+        return tooloutputs.LinkOutput(edge.source, edge.target, edge.weight, True)
+
+    def tag(
+        self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False
+    ) -> tooloutputs.MemoryOutput:
+        """Tag a memory, or take tags off it."""
+        change = self._links.untag if remove else self._links.tag
+        return tooloutputs.to_memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
+
+    def related(
+        self, id: Id, depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2, limit: Limit = 10
+    ) -> tooloutputs.SearchOutput:
+        """List memories linked to one, nearest first."""
+        found = self._links.related(self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit)
+        return tooloutputs.SearchOutput([tooloutputs.related_to_match(each) for each in found], not found)
+
+    def used(
+        self,
+        ids: Ids,
+        helpful: Annotated[bool, Field(description="False: they were beside the point.")] = True,
+    ) -> MemoryListOutput:
+        """Report recalled memories that you used, and whether they helped."""
+        names = [self._bound.get(id).id for id in ids]
+        self._engine.used(names, scope=self._bound.root, helpful=helpful)
+        return MemoryListOutput([tooloutputs.to_memory(self._bound.get(name)) for name in names])

@@ -1,0 +1,119 @@
+"""Tool profile ``erase``: memories gone for good, in two steps."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.errors import ConflictError, InputError
+from engrams.surfaces.mcp import tooloutputs
+from engrams.surfaces.mcp.scopedengine import ERASES, READS, ScopedEngine, with_tool_errors
+
+_TOOLS = {"find_about": READS, "preview_purge": READS, "purge": ERASES}
+_LIFE = timedelta(minutes=5)
+"""Time in which a purge may follow its preview."""
+_MOST = 500
+_MOST_TOKENS = 100
+
+Ids = Annotated[list[str], Field(min_length=1, max_length=_MOST, description="Ids of memories, or their first six characters.")]
+
+
+@dataclass(frozen=True)
+class PurgeCandidateOutput:
+    """Memory that may be meant; certain: it names it."""
+
+    id: str
+    text: str
+    certain: bool
+
+
+@dataclass(frozen=True)
+class PurgeCandidatesOutput:
+    memories: list[PurgeCandidateOutput]
+
+
+@dataclass(frozen=True)
+class PurgePreviewOutput:
+    """Memories that go; the token is for one purge, within five minutes."""
+
+    token: str
+    memories: list[PurgeCandidateOutput]
+    sources: list[tooloutputs.SourceEffectOutput]
+    also_said_in: list[str]
+
+
+@dataclass(frozen=True)
+class PurgePlaceOutput:
+    name: str
+    looked: int
+    left: int
+    advice: str
+
+
+@dataclass(frozen=True)
+class PurgeOutput:
+    """Report; proven: every place was looked at again, and holds nothing."""
+
+    proven: bool
+    removed: dict[str, int]
+    places: list[PurgePlaceOutput]
+
+
+class EraseTools:
+    """Serve purges, each only after a preview that named what goes."""
+
+    def __init__(self, bound: ScopedEngine) -> None:
+        self._bound, self._engine = bound, bound.engine
+        self._lock = threading.Lock()
+        self._tokens: dict[str, tuple[Any, dict[str, int]]] = {}
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
+
+    def find_about(
+        self, about: Annotated[str, Field(min_length=1, max_length=200, description="A person, a place or a thing.")]
+    ) -> PurgeCandidatesOutput:
+        """Find memories about somebody or something, for preview_purge. Changes nothing."""
+        found = self._engine.find_about(about, scope=self._bound.root)
+        return PurgeCandidatesOutput([_to_candidate(one.record, one.certain) for one in found if self._bound.is_visible(one.record)])
+
+    def preview_purge(self, ids: Ids) -> PurgePreviewOutput:
+        """Tell what a purge erases. Changes nothing.
+
+        Show it to the person, and call purge with the token only if they say yes."""
+        records = list({one.id: one for one in map(self._bound.get, ids)}.values())
+        report = self._engine.preview([one.id for one in records], "purge", self._bound.root)
+        token = secrets.token_hex(8)
+        with self._lock:
+            self._tokens[token] = self._engine.now() + _LIFE, {one.id: one.version for one in records}
+            for old in list(self._tokens)[:-_MOST_TOKENS]:
+                del self._tokens[old]
+        sources = [tooloutputs.SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
+        return PurgePreviewOutput(token, [_to_candidate(one, True) for one in records], sources, list(report.also_said_in))
+
+    def purge(
+        self,
+        token: Annotated[str, Field(description="As preview_purge gave it, after the person agreed.")],
+        git: Annotated[bool, Field(description="Also from the git history of the files, which is rewritten.")] = False,
+    ) -> PurgeOutput:
+        """Erase the previewed memories for good, everywhere. It cannot be undone."""
+        with self._lock:
+            until, versions = self._tokens.pop(token, (None, {}))
+        if until is None or self._engine.now() > until:
+            raise InputError("The token is unknown, used or older than five minutes.", hint="Call preview_purge, and ask the person.")
+        if any(self._bound.get(id).version != version for id, version in versions.items()):
+            raise ConflictError("A memory changed since the preview.", hint="Call preview_purge again.")
+        done = self._engine.purge(list(versions), scope=self._bound.root, git=git)
+        places = [PurgePlaceOutput(one.name, one.looked, one.left, one.advice) for one in done.places]
+        return PurgeOutput(done.proven, dict(done.removed), places)
+
+
+def _to_candidate(record: Any, certain: bool) -> PurgeCandidateOutput:
+    return PurgeCandidateOutput(record.id, record.text, certain)

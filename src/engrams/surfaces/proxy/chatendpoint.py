@@ -1,0 +1,147 @@
+"""Chat endpoints: add memory, relay the answer, store both turns."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from contextlib import ExitStack
+
+import httpx2
+from starlette.requests import Request
+from starlette.responses import Response
+
+from engrams.settings import Settings
+from engrams.surfaces.proxy.answerrelay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
+from engrams.surfaces.proxy.chatprotocols import NOTE, ChatDialect, error_response
+from engrams.surfaces.proxy.chatrequest import ProxyRequest, ResponseSessionMap, parse_request
+from engrams.surfaces.proxy.jsonsplice import append_member
+from engrams.surfaces.proxy.memorydeadlines import RequestMemory, TimeLimitedEngine
+from engrams.surfaces.proxy.upstreamservers import RawHeaders, UpstreamRoutes, UpstreamServer, no_upstream_error, response_headers
+from engrams.types import Hit, Json
+
+BODY_BYTES = 256_000_000
+
+_REFUSED = (400, 413, 422)
+
+_log = logging.getLogger("engrams.proxy")
+
+
+class ChatEndpoint:
+    """Endpoint of one dialect before its upstreams."""
+
+    def __init__(self, upstreams: UpstreamRoutes, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
+        self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect
+        self._threads = ResponseSessionMap()
+
+    async def __call__(self, request: Request) -> Response:
+        raw = await read_body(request)
+        if raw is None:
+            return error_response(413, f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
+        chat_request = parse_request(request.headers, raw, self._settings, self._dialect, self._threads)
+        upstream = self._upstreams.find(chat_request.model)
+        if upstream is None:
+            return no_upstream_error(chat_request.model)
+        if chat_request.caller is not None:
+            self._memory.follow(chat_request.model)
+        memory = await self._memory.find_memory(chat_request)
+        with ExitStack() as held:
+            if self._settings.chat.provider != "none" and upstream.is_at(self._settings.chat.url):
+                held.enter_context(self._memory.serve_person())
+            answer = await run_call(
+                wait_disconnect(request.receive), lambda gone: self._answer(request, chat_request, memory, upstream, gone)
+            )
+            if isinstance(answer, RelayResponse):
+                answer.release_after(held.pop_all())
+        return answer
+
+    async def _answer(
+        self, request: Request, chat_request: ProxyRequest, memory: RequestMemory, upstream: UpstreamServer, gone: asyncio.Task[None]
+    ) -> Response:
+        note = {NOTE: memory.note}
+        try:
+            answer = await self._send(request, chat_request, upstream, memory.text)
+            if answer.status_code in _REFUSED and memory.text:
+                await answer.aclose()
+                _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
+                memory = RequestMemory("", (), "skipped:refused")
+                note = {NOTE: memory.note}
+                answer = await self._send(request, chat_request, upstream)
+            if answer.status_code != 200 or chat_request.caller is None:
+                return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)
+            if _is_stream(answer, chat_request):
+                observer = StreamedAnswerRecorder(self._memory, chat_request, self._settings.limits.text_bytes // 4)
+                return RelayResponse(answer, _with_note(response_headers(answer, decoded=True), note), gone, observer)
+            body = await answer.aread()
+        except httpx2.HTTPError as fault:
+            return upstream.unreachable_error(fault, note)
+        return await self._answer_whole(answer, body, chat_request, memory)
+
+    async def _send(self, request: Request, chat_request: ProxyRequest, upstream: UpstreamServer, memory: str = "") -> httpx2.Response:
+        body = chat_request.upstream_body(memory)
+        headers = upstream.request_headers(request.headers.raw, b"content-length", b"accept-encoding")
+        # Plain bytes: a compressed stream would have to be unpacked here before it could be read along.
+        headers += [(b"content-length", str(len(body)).encode()), (b"accept-encoding", b"identity")]
+        url = upstream.url_for(self._dialect.path.encode(), request.scope["query_string"])
+        return await upstream.send("POST", url, headers, body)
+
+    async def _answer_whole(self, answer: httpx2.Response, body: bytes, chat_request: ProxyRequest, memory: RequestMemory) -> Response:
+        """Store the turns of a whole answer and name the memories used."""
+        headers = _with_note(response_headers(answer, decoded=True), {NOTE: memory.note})
+        parsed = _parse_json(body)
+        text = self._dialect.parse_answer(parsed)
+        if text is not None and chat_request.caller is not None:
+            chat_request.note_answer(str(parsed.get("id") or ""))
+            turns = [chat_request.question] if chat_request.question else []
+            turns += [chat_request.answer_turn(text)] if text.strip() else []
+            if turns:
+                await self._memory.wait_stored(self._memory.store(turns, chat_request.caller.scope))
+            if chat_request.skip_reason != "top_k" and self._dialect.hits:
+                body = append_member(body, "memory_hits", [hit_to_dict(hit) for hit in memory.hits])
+        response = Response(body, answer.status_code)
+        response.raw_headers = [*headers, (b"content-length", str(len(body)).encode())]
+        return response
+
+
+async def read_body(request: Request) -> bytes | None:
+    """Read the whole body; None where it is over the limit."""
+    pieces: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > BODY_BYTES:
+            return None
+        pieces.append(chunk)
+    return b"".join(pieces)
+
+
+def hit_to_dict(hit: Hit) -> dict[str, Json]:
+    """Convert a hit for an answer's ``memory_hits``."""
+    record = hit.record
+    return {
+        "id": record.id,
+        "kind": record.kind.value,
+        "role": record.role or "memory",
+        "content": record.text,
+        "score": round(hit.score, 4),
+        "created_at": record.recorded_at.isoformat(),
+    }
+
+
+def _with_note(headers: RawHeaders, note: dict[str, str]) -> RawHeaders:
+    return [*headers, *((name.encode(), value.encode()) for name, value in note.items())]
+
+
+def _is_stream(answer: httpx2.Response, chat_request: ProxyRequest) -> bool:
+    """Detect a stream by the answer: servers may ignore `stream`."""
+    kind = answer.headers.get("content-type", "")
+    if chat_request.dialect.lines:
+        return "ndjson" in kind or (chat_request.wants_stream and kind.partition(";")[0] != "application/json")
+    return "text/event-stream" in kind or (chat_request.wants_stream and "json" not in kind)
+
+
+def _parse_json(body: bytes) -> Json:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

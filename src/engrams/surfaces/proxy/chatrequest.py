@@ -1,0 +1,194 @@
+"""Parse a request for memory: conversation, session or client task."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from engrams.errors import ScopeError
+from engrams.settings import Settings
+from engrams.surfaces.proxy.calleridentity import ChatCaller, identify, turn_id
+from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
+from engrams.surfaces.proxy.jsonsplice import PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
+from engrams.types import Json, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRequest:
+    """Parsed request; without ``caller`` memory is not used.
+
+    ``skip_reason`` says why; with a caller its turns are stored."""
+
+    raw: bytes
+    envelope: ParsedChatRequest | None
+    caller: ChatCaller | None
+    skip_reason: str
+    question: Turn | None = None
+    dialect: ChatDialect = CHAT
+    threads: ResponseSessionMap | None = None
+
+    @property
+    def fields(self) -> Mapping[str, Json]:
+        return self.envelope.fields if self.envelope else {}
+
+    @property
+    def wants_stream(self) -> bool:
+        return self.dialect.wants_stream(self.fields)
+
+    @property
+    def model(self) -> str:
+        model = self.fields.get("model")
+        return model if isinstance(model, str) else ""
+
+    def upstream_body(self, memory: str = "") -> bytes:
+        """Render the request for the upstream, with ``memory`` if any."""
+        return self.envelope.render(memory) if self.envelope else self.raw
+
+    def contains(self, text: str) -> bool:
+        """Return True if a message of this request holds the text."""
+        messages = self.envelope.messages if self.envelope else ()
+        return any(text in text_of(message.get("content")) for message in messages if isinstance(message, dict))
+
+    def note_answer(self, id: str) -> None:
+        """Remember the answer's id, which the next request may name."""
+        if id and self.threads is not None and self.caller is not None:
+            self.threads.note(id, self.caller.session)
+
+    def answer_turn(self, text: str, partial: bool = False) -> Turn:
+        """Build the turn of the answer; ``partial``: it broke off."""
+        assert self.envelope is not None
+        assert self.caller is not None
+        meta: dict[str, Json] = {"model": self.model} if self.model else {}
+        place = len(self.envelope.messages)
+        return Turn(
+            text=text,
+            role="assistant",
+            session=self.caller.session,
+            external_id=turn_id(self.caller, self.envelope, place, text),
+            meta={**meta, "partial": True} if partial else meta,
+        )
+
+
+def parse_request(
+    headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: ChatDialect = CHAT, threads: ResponseSessionMap | None = None
+) -> ProxyRequest:
+    """Parse a request; never raises.
+
+    A request that memory cannot use goes upstream as it is."""
+    envelope = parse_envelope(raw, dialect.shape)
+    if envelope is None:
+        return ProxyRequest(raw, None, None, "request", dialect=dialect)
+    try:
+        caller = identify(headers, envelope, settings)
+    except ScopeError:
+        return ProxyRequest(raw, envelope, None, "identity", dialect=dialect)
+    if caller.skip_reason:
+        return ProxyRequest(raw, envelope, None, caller.skip_reason, dialect=dialect)
+    if is_client_task(headers, envelope) or _is_completion(envelope):
+        return ProxyRequest(raw, envelope, None, "task", dialect=dialect)
+    if threads is not None and envelope.thread_id and caller.session == envelope.thread_id:
+        session = threads.session(envelope.thread_id)
+        caller = replace(caller, session=session, message=caller.message or threads.latest(session))
+    said = _question_turn(caller, envelope)
+    skip = "" if said else "no_question"
+    return ProxyRequest(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
+
+
+def _is_completion(envelope: ParsedChatRequest) -> bool:
+    """Detect completions of text or code, which are no conversation."""
+    return envelope.shape is PROMPT and bool(envelope.fields.get("raw") or envelope.fields.get("suffix"))
+
+
+def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | None:
+    """Build the turn of the last user message, the only new one."""
+    place = envelope.last_user_index
+    if place < 0:
+        return None
+    message = envelope.messages[place]
+    text = text_of(message.get("content"))
+    if not text.strip():
+        return None
+    kinds = attachment_types(message.get("content"))
+    name = message.get("name")
+    return Turn(
+        text=text,
+        speaker=name if isinstance(name, str) else "",
+        session=caller.session,
+        external_id=turn_id(caller, envelope, place, text),
+        meta={"attachments": list(kinds)} if kinds else {},
+    )
+
+
+_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
+_CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
+
+# Open WebUI sends its tasks as a user message made of these sections.
+_SECTIONED = re.compile(r"\s*#{2,} ?task:([^#]*)", re.IGNORECASE)
+_OUTPUT = re.compile(r"## ?output:|<chat_history>", re.IGNORECASE)
+_PRODUCT = re.compile(
+    r"\b(titles?|tags?|emoji|follow[- ]?ups?|search quer(?:y|ies)|autocomplet\w+|image (?:generation )?prompt)\b", re.IGNORECASE
+)
+_ORDER = re.compile(
+    r"\b(generat\w+|creat\w+|writ\w+|provid\w+|suggest\w*|produc\w+|return\w*|respond\w*|come up with|summari[sz]\w+)\b[^.\n]{0,80}"
+    r"\b(titles?|tags?|emoji|follow[- ]?ups?)\b",
+    re.IGNORECASE,
+)
+_JSON = re.compile(r"\bjson\b|\{\s*\"(title|tags|emoji|follow_ups)\"", re.IGNORECASE)
+_HEAD = 600
+
+
+def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> bool:
+    """Detect a client task by header, metadata or prompt."""
+    metadata = envelope.fields.get("metadata")
+    named = [*(headers.get(name) for name in _HEADERS), metadata.get("task") if isinstance(metadata, dict) else None]
+    if any(isinstance(name, str) and name.strip().casefold() not in _CHAT_NAMES for name in named):
+        return True
+    orders = [{"role": "system", "content": envelope.fields.get(name)} for name in ("instructions", "system")]
+    said = [*envelope.messages, *orders]
+    return any(_is_task_prompt(message, place == envelope.last_user_index) for place, message in enumerate(said))
+
+
+def _is_task_prompt(message: Json, last: bool) -> bool:
+    if not isinstance(message, dict):
+        return False
+    text = text_of(message.get("content"))
+    head = text[:_HEAD]
+    match message.get("role"):
+        case "user" if last:
+            task = _SECTIONED.match(head)
+            return bool(task and _PRODUCT.search(task[1]) and _OUTPUT.search(text))
+        case "system" | "developer":
+            return bool(_ORDER.search(head) and _JSON.search(text))
+        case _:
+            return False
+
+
+_MOST = 10_000
+
+
+class ResponseSessionMap:
+    """Sessions by response id; the latest ten thousand, event loop only."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, str] = OrderedDict()
+        self._latest: OrderedDict[str, str] = OrderedDict()
+
+    def session(self, name: str) -> str:
+        """Return the session of a conversation or response, else ``name``."""
+        return self._sessions.get(name, name)
+
+    def latest(self, session: str) -> str:
+        """Return the latest response of a session.
+
+        It tells two equal messages apart."""
+        return self._latest.get(session, "")
+
+    def note(self, response: str, session: str) -> None:
+        """Remember a new response of a session."""
+        for known, name, value in ((self._sessions, response, session), (self._latest, session, response)):
+            known[name] = value
+            known.move_to_end(name)
+            if len(known) > _MOST:
+                known.popitem(last=False)

@@ -1,0 +1,3 @@
+"""Grammar of English times."""
+
+from engrams.text.timephrases.english.rules import GRAMMAR as GRAMMAR

@@ -1,0 +1,115 @@
+"""Grammars of simple times in Portuguese, Italian, Dutch, Russian, Korean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engrams.text.timephrases import numericdates
+from engrams.text.timephrases.grammar import DatePart, Piece, Rule, RuleMatch, TimeGrammar, any_of, compile_grammar, word_set
+from engrams.text.timephrases.timewords import load_lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class LinkingWords:
+    """Patterns of the words around times.
+
+    ``ago`` and ``ahead`` hold ``{}`` for "three weeks"; ``of`` joins day, month and year; ``inside`` precedes a month or season; ``each``
+    marks what recurs; ``future``: verbs that look ahead."""
+
+    ago: tuple[str, ...]
+    ahead: str
+    of: str
+    inside: str
+    each: str
+    future: str
+
+
+_LINKS = {
+    "portuguese": LinkingWords(
+        (r"(?:ha|faz)\s+{}", r"{}\s+atras"), r"(?P<f>daqui\s+a|dentro\s+de)\s+{}", r"\s+(?:de\s+)?", r"em|desde|ate|de|n[oa]",
+        "aos as cada toda todo todas todos", r"\b(?:vou|vai|vamos|vao|irei|sera)\b",
+    ),
+    "italian": LinkingWords(
+        (r"{}\s+fa\b",), r"(?P<f>tra|fra)\s+{}", r"\s+(?:di\s+|del\s+)?", r"a|ad|in|da|di|nel|dal|fino\s+a|entro|questo|questa",
+        "ogni il i tutti", r"\b(?:andro|andremo|faro|faremo|saro|sara|vado|andiamo|parto|partiamo|prossim[oa])\b",
+    ),
+    "dutch": LinkingWords(
+        (r"{}\s+geleden",), r"(?P<f>over)\s+{}", r"\s+", r"in|sinds|tot|van|vanaf|deze|dit|de",
+        "elke iedere", r"\b(?:ga|gaat|gaan|zal|zullen|word|wordt)\b",
+    ),
+    "russian": LinkingWords(
+        (r"{}\s+назад",), r"(?P<f>через)\s+{}", r"\s+", r"в|с|до|к|этой|этим",
+        "каждый каждую каждое", r"\b(?:буду|будет|будем|поеду|поедем|пойду|пойдем|планирую)\b",
+    ),
+}  # fmt: skip
+_YEAR = r"(?P<y>(?:19|20)\d\d)(?![\w%:])"
+
+
+def make_grammar(name: str) -> TimeGrammar:
+    """Make the grammar of a language from its words."""
+    return _make_korean() if name == "korean" else _make_spaced(name)
+
+
+def _make_spaced(name: str) -> TimeGrammar:
+    words, links = load_lexicon(name), _LINKS[name]
+    number = rf"(?:(?P<v>{any_of(words.vague) or '(?!)'})|(?P<n>\d{{1,4}}|{any_of(words.numbers)}))"
+    unit, month, day = rf"(?P<u>{any_of(words.units)})\b", rf"(?P<m>{any_of(words.months)})\b", any_of(words.weekdays)
+    lean = rf"(?P<w>{any_of(words.leans)})"
+    thing = rf"(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons, *words.months))})\b"
+    inside, of, each = rf"(?:{links.inside})", links.of, word_set(links.each)
+
+    def on_weekday(m: RuleMatch) -> Piece | None:
+        return None if m.word_before(m.start()) in each else words.on_weekday(m)
+
+    date = rf"(?P<d>\d{{1,2}}){of}{month}(?:{of}{_YEAR})?"
+    rules: tuple[Rule, ...] = (
+        *numericdates.digit_rules(month_first=False),
+        (rf"(?:{any_of(words.plain)})\b", words.on_plain),
+        *((pattern.replace("{}", rf"{number}\s+{unit}"), words.on_ago) for pattern in links.ago),
+        (links.ahead.replace("{}", rf"{number}\s+{unit}"), words.on_ago),
+        (date, words.on_date),
+        (rf"{lean}\s+{thing}", words.on_rel),
+        (rf"{thing}\s+{lean}\b", words.on_rel),
+        (rf"{month}{of}{_YEAR}", words.on_month),
+        (rf"{inside}\s+{month}(?:{of}{_YEAR})?", words.on_month),
+        (rf"(?P<d>{day})\b", on_weekday),
+        (rf"{inside}\s+(?P<s>{any_of(words.seasons)})\b", words.on_season),
+        (rf"(?P<u>{any_of(words.holidays) or '(?!)'})\b", words.on_holiday),
+        numericdates.year_rule(frozenset(word_set(links.inside.replace("|", " ")))),
+    )
+    return compile_grammar(
+        rules, join=r"\s*,?\s*", links=(r"\s*[-–—]\s*", r"\s*[-–—]\s*"), touch=r"\s*", future=links.future, clause=r",\s"
+    )
+
+
+def _make_korean() -> TimeGrammar:
+    words = load_lexicon("korean")
+    unit = rf"(?P<u>{any_of(words.units)})"
+    number = rf"(?P<n>\d{{1,4}}|{any_of(words.numbers)})"
+
+    def on_date(m: RuleMatch) -> Piece | None:
+        year, month, day = (int(m[name]) if m[name] else 0 for name in "ymd")
+        if not month:
+            return DatePart("year", m.start(), m.end(), year=year)
+        if month > 12 or day > 31:
+            return None
+        return DatePart("date" if day else "month", m.start(), m.end(), year=year or None, month=month, day=day)
+
+    rules: tuple[Rule, ...] = (
+        *numericdates.digit_rules(month_first=False),
+        (any_of(words.plain), words.on_plain),
+        (rf"{number}\s*{unit}\s*전", words.on_ago),
+        (rf"{number}\s*{unit}\s*(?P<f>후|뒤)", words.on_ago),
+        (r"(?:(?P<y>(?:19|20)\d\d)년\s*)?(?P<m>\d{1,2})월(?:\s*(?P<d>\d{1,2})일)?", on_date),
+        (r"(?P<y>(?:19|20)\d\d)년(?!\s*전)", on_date),
+        (rf"(?P<w>{any_of(words.leans)})\s*(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons))})", words.on_rel),
+        (rf"(?P<d>{any_of(words.weekdays)})", words.on_weekday),
+    )
+    return compile_grammar(
+        rules,
+        join=r"\s*",
+        links=(r"\s*[-~–]\s*", r"\s*[-~–]\s*"),
+        touch=r"\s*",
+        future="(?:할\\s*거|갈\\s*거|예정|계획|ㄹ게)",
+        spaced=False,
+    )

@@ -1,0 +1,170 @@
+"""Find the times that a text mentions."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from functools import cache
+from importlib import import_module
+
+from engrams.text.timephrases.calendarmath import BEGIN, END
+from engrams.text.timephrases.grammar import DatePart, Piece, RuleMatch, TimeGrammar, compile_rule
+from engrams.text.timephrases.interval import EARLIEST, LATEST, TimeSpan
+from engrams.text.timephrases.intervaljoin import DateNode, ScannedText, compose_nodes
+from engrams.text.timephrases.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, WORDS, count_votes, fold, trigger_languages
+
+_MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
+_PLAIN = {"pt": "portuguese", "it": "italian", "nl": "dutch", "ru": "russian", "ko": "korean"}
+_UNSPACED = ("zh", "ja", "ko")
+_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
+    """Find times in ``text``, in order, without overlaps.
+
+    English, German, Spanish, French, Chinese, Japanese; simple ones in Portuguese, Italian, Dutch, Russian, Korean.
+
+    ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without a year is the
+    last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is
+    named after the year in which it begins. Vague times ("a few years ago") are wide ranges, "recently" the last thirty days; a duration
+    ("for three years") is no time. Never raises on any text."""
+    low = fold(text) if not text.isascii() else text.lower()
+    words = set(WORDS.findall(low))
+    cjk = not text.isascii() and CJK.search(low) is not None
+    digits = DIGITS.search(low) is not None
+    if not (cjk or digits) and words.isdisjoint(TRIGGERS):
+        return ()
+    if len(low) != len(text):
+        return _find_unmarked(text, now)
+    names = _choose_grammars(words, low, digits=digits, cjk=cjk)
+    zone = now.tzinfo or UTC
+    near = _candidate_starts(low)
+    nodes: list[DateNode] = []
+    for name in names:
+        grammar = _load_grammar(name)
+        starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
+        pieces = _read_pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
+        nodes += compose_nodes(pieces, ScannedText(low, grammar, now.replace(tzinfo=None))) if pieces else []
+    return _to_spans(nodes, text, zone)
+
+
+def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
+    told = trigger_languages(words & TRIGGERS)
+    names: list[str] = []
+    if told or digits:
+        counts = count_votes(words)
+        most = max(counts.values())
+        best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
+        names = [name for name, sure in told.items() if counts[name] + 3 * sure >= most and (sure or counts[name] or name not in _PLAIN)]
+        if (digits or not names) and best not in names:
+            names.append(best)
+    if cjk:
+        if _HANGUL.search(low):
+            return [*names, "ko"]
+        names += [] if _KANA.search(low) else ["zh"]
+        names += ["ja"] if JAPANESE.search(low) else []
+    return names
+
+
+@cache
+def _load_grammar(name: str) -> TimeGrammar:
+    if name in _PLAIN:
+        from engrams.text.timephrases.simplegrammars import make_grammar
+
+        return make_grammar(_PLAIN[name])
+    loaded = import_module(f"engrams.text.timephrases.{_MODULES[name]}").GRAMMAR
+    assert isinstance(loaded, TimeGrammar)
+    return loaded
+
+
+def _candidate_starts(low: str) -> list[tuple[int, str]]:
+    tokens = [(m.start(), m[0]) for m in WORDS.finditer(low)]
+    near: set[int] = set()
+    for index, (at, word) in enumerate(tokens):
+        if word in TRIGGERS or (word[0].isdigit() and DIGITS.match(low, at)):
+            near.update(range(index - 6, index + 4))
+    return [(at, word[:3]) for index, (at, word) in enumerate(tokens) if index in near]
+
+
+def _read_pieces(low: str, text: str, grammar: TimeGrammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:
+    """Read pieces left to right; without ``starts`` try every position."""
+    pieces: list[Piece] = []
+    at = 0
+    places = iter(starts) if starts is not None else None
+    while True:
+        if places is None:
+            found = grammar.scanner.search(low, at)
+        else:
+            start = next((place for place in places if place >= at), None)
+            found = grammar.scanner.match(low, start) if start is not None else None
+            if found is None and start is not None:
+                continue
+        if found is None:
+            return pieces
+        pattern, handler = grammar.rules[(found.lastindex or 1) - 1]
+        m = compile_rule(pattern).match(low, found.start())
+        piece = handler(RuleMatch(m, text)) if m else None
+        at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
+        if isinstance(piece, DatePart) and piece.span is not None and piece.span.start.tzinfo:
+            piece = _to_local(piece, zone)
+        if piece is not None:
+            pieces.append(piece)
+
+
+def _to_local(part: DatePart, zone: tzinfo) -> DatePart:
+    assert part.span is not None
+    span = part.span
+    try:
+        start, end = span.start.astimezone(zone), span.end.astimezone(zone)
+    except OverflowError:  # first or last day of the calendar: ignore the zone
+        start, end = span.start, span.end
+    return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
+
+
+def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan, ...]:
+    """Sort spans by position; of two that overlap keep the longer."""
+    kept: list[TimeSpan] = []
+    for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
+        place = bisect_left(kept, node.at, key=_span_start)
+        before, after = kept[place - 1 : place], kept[place : place + 1]
+        if node.span is None or (before and before[0].at + len(before[0].text) > node.at) or (after and after[0].at < node.end):
+            continue
+        start, end = _to_utc(node.span.start, zone), _to_utc(node.span.end, zone)
+        if start < end:
+            raw = text[node.at : node.end]
+            at = node.at + len(raw) - len(raw.lstrip())
+            kept.insert(place, TimeSpan(start, end, node.span.grain, raw.strip(), at, node.recurs))
+    return tuple(kept)
+
+
+def _span_start(span: TimeSpan) -> int:
+    return span.at
+
+
+def _to_utc(moment: datetime, zone: tzinfo) -> datetime:
+    if moment == BEGIN:
+        return EARLIEST
+    if moment == END:
+        return LATEST
+    try:
+        return moment.replace(tzinfo=zone).astimezone(UTC)
+    except OverflowError:
+        return EARLIEST if moment.year < 5000 else LATEST
+
+
+def _find_unmarked(text: str, now: datetime) -> tuple[TimeSpan, ...]:
+    """Find times without combining marks; map them to the original."""
+    places = [at for at, char in enumerate(text) if not MARKS.match(char)]
+    bare = "".join(text[at] for at in places)
+    spans = []
+    for span in find_times(bare, now):
+        last = places[span.at + len(span.text) - 1]
+        first = places[span.at]
+        stop = last + 1
+        while stop < len(text) and MARKS.match(text[stop]):
+            stop += 1
+        spans.append(TimeSpan(span.start, span.end, span.grain, text[first:stop], first, span.recurs))
+    return tuple(spans)

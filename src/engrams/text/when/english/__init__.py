@@ -1,3 +1,0 @@
-"""Grammar of English times."""
-
-from engrams.text.when.english.rules import GRAMMAR as GRAMMAR

@@ -1,0 +1,266 @@
+"""Bring what lasts from the daily notes into MEMORY.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from engrams import prompts
+from engrams.clock import parse_time
+from engrams.errors import ConflictError, NotFoundError
+from engrams.ports import DREAM, Chat, ChatMessage, ChatRequest, JobSpec, RecordQuery, ScopeReach
+from engrams.types import Kind, Record, Scope, Status, content_hash
+from engrams.vault import memorymd
+from engrams.vault.folderaccess import FileWrite, hash_bytes
+from engrams.vault.memorymd import MemoryItem
+from engrams.vault.notesearchindex import estimate_tokens
+from engrams.vault.vaultdependencies import VaultDeps
+from engrams.vault.vaultpaths import daily_path, diary_path, memory_path
+
+_BY_HAND = 3
+_MOST_DAYS = 30
+PAUSE = 60.0
+"""Seconds between the tries of a dream whose model fails."""
+
+_TRIES = 3
+_LISTED = 40
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"topic": {"type": "string"}, "text": {"type": "string"}},
+                "required": ["topic", "text"],
+            },
+        },
+        "diary": {"type": "string"},
+    },
+}
+_STATED = (Kind.FACT, Kind.PREFERENCE, Kind.NOTE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class DreamPlan:
+    """Changes that a dream would make.
+
+    ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made from. ``source``: the hash of day and notes.
+    """
+
+    owner: str
+    day: str
+    memory: str | None
+    diary: str
+    before: str
+    source: str
+    added: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+
+
+class DreamRunner:
+    """Planner of dreams, thread safe; no lock is held across model calls."""
+
+    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
+        self._parts, self._chat = parts, chat
+
+    def dream(
+        self, owner: Scope, days: int = _BY_HAND, *, force: bool = False, confirm: bool | None = None, today: date | None = None
+    ) -> bool:
+        """Plan a dream and apply it, or hold it for confirmation.
+
+        False: no notes in these days, or nothing new in them. ModelError: the model failed; MEMORY.md is untouched and the same notes are
+        dreamed again next time."""
+        plan = self.plan(owner, days, force, today)
+        if plan is None:
+            return False
+        if self._parts.settings.dream_confirm if confirm is None else confirm:
+            self.hold_plan(plan)
+            return True
+        self.apply(plan)
+        return True
+
+    def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
+        """Plan a dream over the last days (30 at most).
+
+        None: there is nothing to dream of."""
+        parts = self._parts
+        today = today or parts.clock().date()
+        notes = self._read_notes(owner, today, min(days, _MOST_DAYS))
+        if not notes:
+            return None
+        source = hashlib.blake2b(f"{today}\x1f{notes}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+        if not force and parts.state.get_fact(f"dreamed:{owner.key}") == source:
+            return None
+        data = parts.disk.read(memory_path(owner)) or b""
+        memory = data.decode("utf-8", "replace")
+        if self._chat is not None:
+            return self._ask_model(self._chat, owner, memory, notes, (today, hash_bytes(data), source))
+        known, new = memorymd.parse(memory), _often_noted(memorymd.parse(notes, fresh=True), parts.settings.core_days)
+        tidied = memorymd.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
+        diary = _render_diary(tidied)
+        return DreamPlan(
+            owner.key, str(today), memorymd.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped
+        )
+
+    def hold_plan(self, plan: DreamPlan) -> None:
+        """Keep a plan until it is confirmed."""
+        self._parts.state.set_fact(f"plan:{plan.owner}", json.dumps(asdict(plan)))
+
+    def held_plan(self, owner: Scope) -> DreamPlan | None:
+        """Return the plan that waits for confirmation, if any."""
+        held = self._parts.state.get_fact(f"plan:{owner.key}")
+        if not held:
+            return None
+        told: dict[str, Any] = json.loads(held)
+        return DreamPlan(**{**told, "added": tuple(told["added"]), "dropped": tuple((text, why) for text, why in told["dropped"])})
+
+    def apply(self, plan: DreamPlan) -> None:
+        """Apply a plan. ConflictError: MEMORY.md was changed since it was made."""
+        parts, owner = self._parts, Scope.parse(plan.owner)
+        path = memory_path(owner)
+        with parts.lock:
+            old = parts.disk.read(path)
+            if hash_bytes(old or b"") != plan.before:
+                raise ConflictError("MEMORY.md was changed since the dream was planned.", hint="Dream again.")
+            parts.make_folder()
+            new = None if plan.memory is None else plan.memory.encode()
+            if new is not None and new != old:
+                before = None if old is None else old.decode("utf-8", "replace")
+                parts.state.set_fact(f"undo:{plan.owner}", json.dumps({"path": path, "memory": before, "wrote": hash_bytes(new)}))
+                parts.replace_file(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": plan.owner})
+            self._write_diary(owner, date.fromisoformat(plan.day), plan.diary)
+            parts.state.set_fact(f"dreamed:{plan.owner}", plan.source)
+            parts.state.set_fact(f"dreamt:{plan.owner}", parts.clock().isoformat())
+            parts.state.set_fact(f"plan:{plan.owner}", "")
+
+    def undo(self, owner: Scope) -> None:
+        """Restore the MEMORY.md from before the last dream.
+
+        NotFoundError: there is none. ConflictError: it was changed since."""
+        parts = self._parts
+        with parts.lock:
+            told = json.loads(parts.state.get_fact(f"undo:{owner.key}") or "{}")
+            if not told:
+                raise NotFoundError("There is no dream to undo.", hint="`engrams log` and `engrams revert` reach further back.")
+            if hash_bytes(parts.disk.read(told["path"]) or b"") != told["wrote"]:
+                raise ConflictError("MEMORY.md was changed since the dream.", hint="`engrams log` shows what it was before.")
+            parts.state.touch([(told["path"], {"does": "undo", "actor": "hand", "why": "undid a dream", "scope": owner.key})])
+            if told["memory"] is None:
+                parts.disk.remove(told["path"])
+            else:
+                parts.disk.write([FileWrite(told["path"], told["memory"].encode())])
+            self._write_diary(owner, parts.clock().date(), "The last dream was undone.")
+            parts.state.set_fact(f"undo:{owner.key}", "")
+
+    def next_job(self, owner: Scope, now: datetime) -> JobSpec | None:
+        """Return the job of the next dream by the set triggers."""
+        section = self._parts.settings
+        if not section.daily:
+            return None
+        due = _next_time(section.dream_at, now)
+        if self._is_due(owner, now):
+            due = now
+        return None if due is None else JobSpec(DREAM, owner.key, {"owner": owner.key}, due, attempts=_TRIES)
+
+    def _is_due(self, owner: Scope, now: datetime) -> bool:
+        """Return True where notes or size reached their limit."""
+        section = self._parts.settings
+        if not section.dream_files and not section.dream_bytes:
+            return False
+        last = self._parts.state.get_fact(f"dreamt:{owner.key}")
+        since = parse_time(last).date() if last else now.date() - timedelta(days=_MOST_DAYS)
+        days = [now.date() - timedelta(days=back) for back in range((now.date() - since).days + (not last))]
+        notes = [stat for day in days if (stat := self._parts.disk.stat(daily_path(owner, day))) is not None]
+        memory = self._parts.disk.stat(memory_path(owner))
+        size = sum(stat.size for stat in notes) + (memory.size if memory else 0)
+        enough = bool(section.dream_files) and len(notes) >= section.dream_files
+        return enough or (bool(section.dream_bytes) and bool(notes) and size >= section.dream_bytes)
+
+    def _read_notes(self, owner: Scope, today: date, days: int) -> str:
+        found = []
+        for back in range(days - 1, -1, -1):
+            data = self._parts.disk.read(daily_path(owner, today - timedelta(days=back)))
+            if data and data.strip():
+                found.append(data.decode("utf-8", "replace").strip())
+        return "\n\n".join(found)
+
+    def _ask_model(self, chat: Chat, owner: Scope, memory: str, notes: str, marks: tuple[date, str, str]) -> DreamPlan:
+        most = self._parts.settings.memory_items
+        quoted = [prompts.quote(text[-60_000:]) for text in (memory, notes)]
+        prompt = prompts.load("dream").render(memory=quoted[0], notes=quoted[1], limit=str(most))
+        size = min(8000, 500 + estimate_tokens(memory) * 2 + estimate_tokens(notes))
+        answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "dream", _SCHEMA, max_tokens=size))
+        told = answer.data if isinstance(answer.data, dict) else {}
+        rows = [row for row in told.get("items") or () if isinstance(row, dict)]
+        found = [MemoryItem(str(row["topic"]), text) for row in rows if (text := " ".join(str(row["text"]).split()))]
+        diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
+        if not found:
+            return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
+        held = memorymd.parse(memory)
+        # The model may not drop a correction.
+        found += [
+            item for item in held if item.is_correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)
+        ]
+        kept = memorymd.tidy(found, (), (), {}, most).items
+        before = {content_hash(item.text): item.text for item in held}
+        after = {content_hash(item.text): item.text for item in kept}
+        added = tuple(text for name, text in after.items() if name not in before)
+        dropped = tuple((text, "by the model") for name, text in before.items() if name not in after)
+        return DreamPlan(owner.key, str(marks[0]), memorymd.render(kept), diary, marks[1], marks[2], added, dropped)
+
+    def _find_gone(self, owner: Scope, known: Sequence[MemoryItem]) -> set[str]:
+        """Hash the texts that memory no longer holds."""
+        reach = ScopeReach(owner, (owner,), tree=True)
+        gone: set[str] = set()
+        for item in known:
+            name = content_hash(item.text)
+            found = self._parts.store.find(RecordQuery(reach, statuses=tuple(Status), hash=name, limit=20)).records
+            if found and not any(record.status in (Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED) for record in found):
+                gone.add(name)
+        return gone
+
+    def _find_topics(self, owner: Scope) -> dict[str, str]:
+        page = self._parts.store.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), _STATED, limit=1000))
+        return {record.hash: topic for record in page.records if (topic := _topic_of(record))}
+
+    def _write_diary(self, owner: Scope, day: date, text: str) -> None:
+        disk, path = self._parts.disk, diary_path(owner, day)
+        old = disk.read(path)
+        head = old.decode("utf-8", "replace").rstrip("\n") if old else f"# Dream of {day:%Y-%m-%d}"
+        new = f"{head}\n\n## {self._parts.clock():%H:%M}\n\n{text.strip()}\n".encode()
+        self._parts.replace_file(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})
+
+
+def _often_noted(items: Sequence[MemoryItem], days: int) -> tuple[MemoryItem, ...]:
+    """Items that stand in the notes of so many days.
+    A day's note holds a line once."""
+    counts = Counter(content_hash(item.text) for item in items)
+    return tuple(item for item in items if counts[content_hash(item.text)] >= days)
+
+
+def _topic_of(record: Record) -> str:
+    if record.kind is Kind.CORRECTION:
+        return memorymd.CORRECTIONS
+    return (record.category or (record.tags[0] if record.tags else "")).replace("_", " ").strip().capitalize()
+
+
+def _render_diary(tidied: memorymd.TidyResult) -> str:
+    lines = [f"Brought in {len(tidied.added)}, dropped {len(tidied.dropped)}, {len(tidied.items)} items now."]
+    lines += [f"- in: {text}" for text in tidied.added[:_LISTED]]
+    lines += [f"- out ({why}): {text}" for text, why in tidied.dropped[:_LISTED]]
+    return "\n".join(lines)
+
+
+def _next_time(at: str, now: datetime) -> datetime | None:
+    """Return the next time of day ``at``; None where it is none."""
+    hour, _, minute = at.partition(":")
+    if not hour.strip().isdigit() or not minute.strip().isdigit() or int(hour) > 23 or int(minute) > 59:
+        return None
+    due = now.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
+    return due if due > now else due + timedelta(days=1)

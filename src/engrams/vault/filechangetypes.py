@@ -1,0 +1,58 @@
+"""Types of changed files, and of what they ask of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engrams.ports import RecordChange
+from engrams.types import Edge, Record, Scope, Vector
+from engrams.vault.folderaccess import FileStat
+from engrams.vault.recordmarkdown import RecordFileContent
+from engrams.vault.syncstate import FileStateRow
+from engrams.vault.vaultpaths import VaultFileLocation
+
+BY_HAND = "edited by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCause:
+    """Reason for changed files; ``quiet``: none is to be written again."""
+
+    action: str = BY_HAND
+    actor: str = "hand"
+    reason: str = BY_HAND
+    quiet: bool = False
+
+
+@dataclass(slots=True)
+class ChangedFile:
+    """File that differs from its row."""
+
+    path: str
+    stat: FileStat
+    hash: str
+    entry: RecordFileContent
+    place: VaultFileLocation
+    row: FileStateRow | None
+    data: bytes
+
+
+@dataclass(slots=True)
+class FileEditEffects:
+    """Changes that one file asks of memory.
+
+    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be learned from
+    again."""
+
+    found: ChangedFile
+    put: Record | None = None
+    change: RecordChange | None = None
+    vectors: tuple[Vector, ...] = ()
+    add: tuple[Edge, ...] = ()
+    drop: tuple[Edge, ...] = ()
+    does: str = "change"
+    version: int = 1
+    scope: Scope | None = None
+    exact: bool = False
+    ripples: tuple[RecordChange, ...] = ()
+    relearn: Record | None = None

@@ -1,0 +1,166 @@
+"""Index MEMORY.md, daily notes and documents for search.
+
+They are cut into overlapping pieces, each a record that names its file and lines and has no file of its own. Dream diaries are not indexed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
+
+from engrams.clock import new_id
+from engrams.errors import EngramsError
+from engrams.ports import NOTE_PIECE, NewRecord, WriteBatch
+from engrams.types import LAYER_OF, Kind, Provenance, Record, Scope
+from engrams.vault.folderaccess import hash_bytes
+from engrams.vault.vaultdependencies import VaultDeps
+from engrams.vault.vaultpaths import DOCUMENTS, find_owner, is_note, parse_day
+
+_TOKENS, _OVERLAP = 500, 50
+_READ = (".md", ".txt", ".markdown")
+_LARGEST = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChunk:
+    """Lines of a file, from 1, ``first`` and ``last`` included."""
+
+    first: int
+    last: int
+    text: str
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text: a quarter of its bytes."""
+    return max(1, len(text.encode("utf-8", "replace")) // 4)
+
+
+def split_pieces(
+    text: str, count: Callable[[str], int] = estimate_tokens, size: int = _TOKENS, overlap: int = _OVERLAP
+) -> Iterator[NoteChunk]:
+    """Split a text into pieces of at most ``size`` tokens.
+
+    Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by itself is split."""
+    held: list[tuple[int, str, int]] = []
+    fresh = False
+    for number, line in enumerate(text.split("\n"), 1):
+        for part in _split_line(line, count, size):
+            cost = count(part)
+            if held and sum(item[2] for item in held) + cost > size:
+                if fresh:
+                    yield _join_piece(held)
+                while held and (sum(item[2] for item in held) > overlap or sum(item[2] for item in held) + cost > size):
+                    held.pop(0)
+            held.append((number, part, cost))
+            fresh = True
+    if fresh and any(item[1].strip() for item in held):
+        yield _join_piece(held)
+
+
+class NoteIndex:
+    """Index of notes in the store. Call with the vault's lock held."""
+
+    def __init__(self, parts: VaultDeps) -> None:
+        self._parts = parts
+
+    def sync(self) -> int:
+        """Index changed notes; return their number; failures are tried again."""
+        parts = self._parts
+        if not parts.is_there:
+            return 0
+        known = json.loads(parts.state.get_fact("notes") or "{}")
+        owners = tuple(dict.fromkeys(scope.owner for scope in parts.store.scopes(None)))
+        seen: dict[str, str] = {}
+        told = parts.state.touched_notes()
+        count = 0
+        for path in self._find_paths():
+            data = parts.disk.read(path)
+            owner = find_owner(path, owners)
+            if data is None or owner is None:
+                continue
+            seen[path] = owner.key
+            if known.get(path, {}).get("hash") == hash_bytes(data):
+                continue
+            held = known.get(path, {}).get("ids", {})
+            try:
+                ids = self._store_pieces(path, owner, data.decode("utf-8", "replace"), held)
+            except EngramsError as problem:
+                parts.state.report_problems({path: problem.message}, (path,))
+                continue
+            parts.state.report_problems({}, (path,))
+            if path not in told:
+                parts.state.touch([(path, {"does": "edit", "actor": "hand", "why": "edited by hand", "scope": owner.key})])
+            known[path] = {"hash": hash_bytes(data), "ids": ids, "owner": owner.key}
+            count += 1
+            parts.state.set_fact("notes", json.dumps(known))
+        for path in [path for path in known if path not in seen]:
+            gone = known.pop(path)
+            self._purge_pieces(Scope.parse(gone["owner"]), list(gone["ids"].values()))
+            parts.state.set_fact("notes", json.dumps(known))
+        return count
+
+    def _find_paths(self) -> list[str]:
+        disk = self._parts.disk
+        documents = [path for path, stat in disk.walk(DOCUMENTS, every=True) if path.endswith(_READ) and stat.size < _LARGEST]
+        found = [path for path, _ in disk.walk("memory")]
+        return sorted([*(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)), *documents])
+
+    def _store_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> dict[str, str]:
+        parts = self._parts
+        day = parse_day(path)
+        at = datetime.combine(day, time(12), UTC) if day else parts.clock()
+        made = {_hash_piece(piece): piece for piece in split_pieces(text) if piece.text.strip()}
+        ids = {mark: held.get(mark) or new_id(at) for mark in made}
+        puts = []
+        for mark in made.keys() - held.keys():
+            record = self._to_record(path, owner, made[mark], at, ids[mark])
+            values, vectors = parts.rules.prepare(record, {"text": record.text})
+            puts.append(NewRecord(replace(record, text=values["text"]), vector=vectors[0] if vectors else None))
+        jobs = (parts.rules.embed,) if parts.rules.embed and any(put.vector is None for put in puts) else ()
+        if puts:
+            parts.plain_store.commit(WriteBatch("engrams", f"read from {path}", parts.clock(), tuple(puts), jobs=jobs))
+        self._purge_pieces(owner, [name for mark, name in held.items() if mark not in made])
+        return ids
+
+    def _to_record(self, path: str, owner: Scope, piece: NoteChunk, at: datetime, name: str) -> Record:
+        text = piece.text.strip()
+        return Record(
+            id=name,
+            scope=owner,
+            kind=Kind.SUMMARY,
+            text=text,
+            recorded_at=at,
+            layer=LAYER_OF[Kind.SUMMARY],
+            category="note",
+            provenance=Provenance("file", reason="a note", files=(path,)),
+            trust=0.95,
+            meta={NOTE_PIECE: path, "lines": [piece.first, piece.last]},
+        )
+
+    def _purge_pieces(self, owner: Scope, ids: Sequence[str]) -> None:
+        if ids:
+            self._parts.plain_store.purge(owner, list(ids), self._parts.clock())
+
+
+def _hash_piece(piece: NoteChunk) -> str:
+    return hashlib.blake2b(f"{piece.first}\x1f{piece.last}\x1f{piece.text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _join_piece(held: Sequence[tuple[int, str, int]]) -> NoteChunk:
+    return NoteChunk(held[0][0], held[-1][0], "\n".join(part for _, part, _ in held))
+
+
+def _split_line(line: str, count: Callable[[str], int], size: int) -> Iterator[str]:
+    """Split a line into parts of at most ``size`` tokens, at blanks."""
+    while count(line) > size:
+        cut = max(1, len(line) * size // count(line))
+        while cut > 1 and count(line[:cut]) > size:
+            cut = cut * 9 // 10
+        blank = line.rfind(" ", cut // 2, cut)
+        cut = blank if blank > 0 else cut
+        yield line[:cut]
+        line = line[cut:]
+    yield line

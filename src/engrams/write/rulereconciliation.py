@@ -1,0 +1,390 @@
+"""Duplicates of a new statement, and reconciliation with known ones, by rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from engrams.text.normalize import fold
+from engrams.text.terms import terms, tokens
+from engrams.text.textcaches import text_cache
+from engrams.types import Record, Status, content_hash
+from engrams.write.candidatestatement import CandidateStatement
+from engrams.write.predicateslots import SINGLE, canonical_predicate, closed_slots, is_single
+from engrams.write.wordlist import word_set
+
+Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
+
+# A channel ranks below another if its trust is lower by more than this: user over assistant, not user over import.
+MARGIN = 0.2
+_RECENT = timedelta(days=62)
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """Effect of one candidate on known records.
+
+    ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather than
+    true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it."""
+
+    verdict: Verdict
+    candidate: CandidateStatement
+    targets: tuple[Record, ...] = ()
+    retract: bool = False
+    until: datetime | None = None
+    after: Record | None = None
+    reason: str = ""
+
+
+def reconcile(
+    candidate: CandidateStatement, known: Sequence[Record], threshold: float = 0.85, synonyms: Sequence[Record] = ()
+) -> Reconciliation:
+    """Reconcile one candidate with the active or held records near it.
+
+    ``threshold``: Jaccard for near duplicates. ``synonyms``: records of a synonymous slot. Only what is asserted, first-hand and trusted
+    enough replaces anything. A slot that holds one value gives way to a newer one; an older one becomes history; an opinion gives way to
+    its contrary; a correction retracts."""
+    open_ = [record for record in known if record.status in (Status.ACTIVE, Status.CANDIDATE)]
+    if (twin := find_exact(candidate, open_)) is not None:
+        return Reconciliation("keep", candidate, (twin,), reason="said before")
+    if candidate.modality != "asserted":
+        return Reconciliation("add", candidate, reason=f"only {candidate.modality}")
+    slot = [record for record in open_ if is_same_slot(candidate, record)] or [record for record in synonyms if record in open_]
+    match candidate.effect:
+        case "corrects":
+            return _reconcile_correction(candidate, slot, open_)
+        case "ends":
+            return _reconcile_ending(candidate, slot)
+        case "states" | "changes":
+            return _reconcile_statement(candidate, slot, open_, threshold)
+
+
+def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], known: list[Record], threshold: float) -> Reconciliation:
+    contrary = [
+        record for record in slot if is_affirmative(record) != candidate.polarity and _is_same_thing(candidate.object, record.object)
+    ]
+    contrary += [record for record in known if _closes_other_slot(candidate, record)]
+    contrary += [
+        record
+        for record in slot
+        if is_ending(record) and is_affirmative(record) == candidate.polarity and _is_same_thing(candidate.object, record.object)
+    ]
+    values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    if contrary and not (values and candidate.single):
+        return _replace_targets(candidate, contrary, "the contrary was known")
+    if not candidate.polarity:
+        return Reconciliation("add", candidate, reason="denies nothing known")
+    if candidate.single and values:
+        return _reconcile_single(candidate, values, [record for record in contrary if record not in values])
+    if (twin := find_near_duplicate(candidate, slot, threshold)) is not None:
+        return Reconciliation("keep", candidate, (twin,), reason="said before in other words")
+    if richer := [record for record in values if _adds_name(candidate, record)]:
+        return Reconciliation("refine", candidate, tuple(richer), reason="says more of the same")
+    return Reconciliation("add", candidate, reason="coexists" if values else "new")
+
+
+def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
+    """True if the candidate ends a statement of another slot."""
+    if not candidate.polarity or is_ending(record) or not is_affirmative(record) or fold(candidate.subject) != fold(record.subject):
+        return False
+    for predicate, things in closed_slots(candidate.predicate, candidate.object):
+        if canonical_predicate(record.predicate) != predicate:
+            continue
+        if canonical_predicate(candidate.predicate) in ("sold", "left"):
+            return _is_same_thing(candidate.object, record.object)
+        return not things or fold(record.object) in things
+    return False
+
+
+def _reconcile_single(candidate: CandidateStatement, values: list[Record], others: list[Record]) -> Reconciliation:
+    values = [record for record in values if _is_comparable(candidate, record) and not _is_announced(record, candidate)]
+    if not values:
+        return (
+            _replace_targets(candidate, others, "the contrary was known")
+            if others
+            else Reconciliation("add", candidate, reason="a value of another sort")
+        )
+    new = object_terms(candidate.object)
+    latest = max(values, key=_holds_until)
+    old = object_terms(latest.object)
+    if new and old and new == old[: len(new)]:
+        return Reconciliation("keep", candidate, (latest,), reason="less exact than known")
+    if not new:
+        return Reconciliation("add", candidate, reason="names no value")
+    if (held := find_conflict(candidate, values)) is not None:
+        return held
+    moment = _find_moment(candidate, latest)
+    if moment is not None and moment < _holds_until(latest) and not is_to_come(candidate):
+        until = latest.valid_from or latest.recorded_at
+        begun = candidate.valid_from
+        return Reconciliation(
+            "add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known"
+        )
+    if old and old == new[: len(old)] and not is_to_come(candidate):
+        return Reconciliation("refine", candidate, tuple(values), reason="more exact")
+    return Reconciliation("replace", candidate, (*values, *others), reason="one value at a time")
+
+
+def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> Reconciliation:
+    """End the named value, or every value if none is named."""
+    values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    named = [record for record in values if _is_same_thing(candidate.object, record.object)] if object_terms(candidate.object) else values
+    if not named:
+        return Reconciliation("add", candidate, reason="ends nothing known")
+    return _replace_targets(candidate, named, "no longer so")
+
+
+def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], known: list[Record]) -> Reconciliation:
+    """Retract the value named wrong, or the slot's one value."""
+    if not candidate.predicate:
+        return _reconcile_elliptic(candidate, known)
+    near_by = slot or [record for record in known if fold(record.subject) == fold(candidate.subject)]
+    if candidate.wrong_value:
+        wrong = [record for record in near_by if _is_same_thing(candidate.wrong_value, record.object)]
+    elif candidate.single:
+        wrong = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    else:
+        wrong = []
+    if not wrong:
+        return _reconcile_statement(candidate, slot, known, 1.0)
+    if (held := find_conflict(candidate, wrong)) is not None:
+        return held
+    return Reconciliation("replace", candidate, tuple(wrong), retract=True, reason="corrected")
+
+
+def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> Reconciliation:
+    """Apply "No, it's Berlin" to the statement it corrects."""
+    latest = sorted((record for record in known if not is_ending(record)), key=lambda record: (record.recorded_at, record.id), reverse=True)
+    if candidate.wrong_value:
+        fitting = [record for record in latest if _is_same_thing(candidate.wrong_value, record.object)]
+    else:
+        fitting = [
+            record
+            for record in latest[:1]
+            if is_single(record.predicate, record.subject) and _value_type(record.object) == _value_type(candidate.object)
+        ]
+    if not fitting:
+        return Reconciliation("keep", candidate, reason="corrects nothing known")
+    wrong = fitting[0]
+    corrected = wrong.text.replace(wrong.object, candidate.object) if wrong.object and wrong.object in wrong.text else ""
+    whole = replace(
+        candidate,
+        origin=candidate.text,
+        text=corrected or f"{wrong.subject} {wrong.predicate.replace('_', ' ')} {candidate.object}",
+        subject=wrong.subject,
+        predicate=wrong.predicate,
+        category=wrong.category,
+        single=True,
+    )
+    return find_conflict(whole, [wrong]) or Reconciliation("replace", whole, (wrong,), retract=True, reason="corrected")
+
+
+def _is_announced(record: Record, candidate: CandidateStatement) -> bool:
+    """True if a record holds only after the candidate was said."""
+    begins, said = record.valid_from, candidate.said_at
+    return begins is not None and said is not None and begins > max(said, record.recorded_at) and not is_to_come(candidate)
+
+
+def is_to_come(candidate: CandidateStatement) -> bool:
+    """True if a statement holds only from a later day."""
+    begins, said = candidate.valid_from, candidate.said_at
+    return begins is not None and said is not None and begins > said
+
+
+def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:
+    name = canonical_predicate(candidate.predicate)
+    known = name != "is" and (name in SINGLE or name.startswith("favorite_"))
+    return known or _value_type(candidate.object) == _value_type(record.object)
+
+
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b", re.IGNORECASE)
+_DATE = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b", re.IGNORECASE
+)
+
+
+def _value_type(thing: str) -> str:
+    """Classify a value: week, date, clock, place, number, name or words."""
+    if "week of" in thing:
+        return "week"
+    if _DATE.search(thing):
+        return "date"
+    if _CLOCK.search(thing):
+        return "clock"
+    if any(char.isdigit() for char in thing):
+        return "place" if thing.startswith(("in ", "at ", "on ")) else "number"
+    return "name" if thing[:1].isupper() else "words"
+
+
+def _replace_targets(candidate: CandidateStatement, targets: list[Record], reason: str) -> Reconciliation:
+    if (held := find_conflict(candidate, targets)) is not None:
+        return held
+    latest = max(targets, key=_holds_until)
+    moment = _find_moment(candidate, latest)
+    if moment is not None and moment < _holds_until(latest):
+        return Reconciliation("add", candidate, until=_holds_until(latest), after=latest, reason="was so before what is known")
+    return Reconciliation("replace", candidate, tuple(targets), reason=reason)
+
+
+def find_conflict(candidate: CandidateStatement, targets: list[Record]) -> Reconciliation | None:
+    """Return a conflict for hearsay or a less trusted channel, else None."""
+    first_hand = [record for record in targets if not record.meta.get("hearsay")]
+    if candidate.hearsay and first_hand:
+        return Reconciliation("conflict", candidate, tuple(targets), reason="hearsay against their own word")
+    if any(candidate.trust < record.trust - MARGIN for record in targets):
+        return Reconciliation("conflict", candidate, tuple(targets), reason="a less trusted source")
+    return None
+
+
+def _find_moment(candidate: CandidateStatement, latest: Record) -> datetime | None:
+    """Return when a statement holds, for comparison with the latest known one.
+
+    A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling."""
+    moment, said = candidate.effective_at or candidate.said_at, candidate.said_at
+    timeless = latest.valid_from is None or latest.valid_from == latest.recorded_at
+    if moment and said and timeless and candidate.effect == "changes" and latest.recorded_at <= said and said - moment < _RECENT:
+        return said
+    return moment
+
+
+def _holds_until(record: Record) -> datetime:
+    """Latest time at which a stored statement is known to hold."""
+    if record.meta.get("event") and record.valid_from is not None:
+        return record.valid_from
+    return max(record.recorded_at, record.valid_from) if record.valid_from else record.recorded_at
+
+
+def _is_same_thing(one: str, other: str) -> bool:
+    """True if the objects are equal, or one extends the other."""
+    left, right = object_terms(one), object_terms(other)
+    return bool(left and right) and (
+        left == right or (left[: len(right)] == right and len(right) > 1) or (right[: len(left)] == left and len(left) > 1)
+    )
+
+
+def _adds_name(candidate: CandidateStatement, record: Record) -> bool:
+    """True for ``a dog named Max`` after ``a dog``."""
+    new, old = object_terms(candidate.object), object_terms(record.object)
+    if not old or new[: len(old)] != old or len(new) <= len(old):
+        return False
+    return canonical_predicate(candidate.predicate) in ("has", "adopted", "got", "bought") and any(
+        word in ("named", "called") for word in candidate.object.lower().split()
+    )
+
+
+_NEGATION = word_set(
+    "not no never nothing none cannot without neither nor nobody nowhere hardly barely longer stopped quit anymore nicht"
+    " kein keine nie sin nunca jamas pas jamais ne"
+)
+_NUMBER = re.compile(r"\d[\d.,:/-]*")
+_WORDS = word_set(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+    " nineteen twenty thirty forty fifty hundred thousand million first second third half once twice"
+)
+_MONTHS = word_set(
+    "january february march april may june july august september october november december monday tuesday wednesday thursday"
+    " friday saturday sunday"
+)
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
+_SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
+
+
+def find_exact(candidate: CandidateStatement, known: Iterable[Record]) -> Record | None:
+    """Find the record with equal text, or equal statement and polarity."""
+    wanted = content_hash(candidate.text)
+    thing = object_terms(candidate.object)
+    for record in known:
+        if content_hash(record.text) == wanted:
+            return record
+        if (
+            thing
+            and is_same_slot(candidate, record)
+            and object_terms(record.object) == thing
+            and is_affirmative(record) == candidate.polarity
+            and is_ending(record) == (candidate.effect == "ends")
+        ):
+            return record
+    return None
+
+
+def find_near_duplicate(candidate: CandidateStatement, known: Iterable[Record], threshold: float = 0.85) -> Record | None:
+    """Find the closest record of the slot by word overlap.
+    The Jaccard overlap is at least ``threshold`` (0..1), and no number, name, date or negation differs."""
+    best: Record | None = None
+    most = threshold
+    for record in known:
+        if (
+            not is_same_slot(candidate, record)
+            or is_affirmative(record) != candidate.polarity
+            or is_ending(record) != (candidate.effect == "ends")
+        ):
+            continue
+        overlap = jaccard(candidate.text, record.text)
+        if (
+            overlap >= most
+            and not has_distinct_detail(candidate.text, record.text)
+            and not _are_days_apart(candidate.valid_from, record.valid_from)
+        ):
+            best, most = record, overlap
+    return best
+
+
+def says_the_same(candidate: CandidateStatement, record: Record) -> bool:
+    """True if neither kind, sense nor any detail differs."""
+    alike = record.kind is candidate.kind and is_affirmative(record) == candidate.polarity
+    return alike and is_ending(record) == (candidate.effect == "ends") and not has_distinct_detail(candidate.text, record.text)
+
+
+def jaccard(one: str, other: str) -> float:
+    """Return shared words over all words of two texts, 0..1.
+    Two empty texts share nothing."""
+    left, right = _tokens(one), _tokens(other)
+    return len(left & right) / len(left | right) if left | right else 0.0
+
+
+def has_distinct_detail(one: str, other: str) -> bool:
+    """True if a negation, number, name or date differs."""
+    left, right = _tokens(one), _tokens(other)
+    changed = left ^ right
+    if changed & (_NEGATION | _WORDS | _MONTHS) or any("n't" in word for word in changed):
+        return True
+    if sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
+        return True
+    names = {fold(name) for name in _NAME.findall(one)} ^ {fold(name) for name in _NAME.findall(other)}
+    return bool(names & changed)
+
+
+def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
+    """True for equal subject and canonical predicate."""
+    return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(
+        record.predicate
+    )
+
+
+@text_cache(16_384)
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(tokens(text))
+
+
+@text_cache(16_384)
+def object_terms(thing: str) -> tuple[str, ...]:
+    """Return an object's stemmed words without articles and possessives."""
+    words = [word for word in tokens(thing) if word not in _SMALL]
+    return tuple(terms(" ".join(words))) if words else ()
+
+
+def is_affirmative(record: Record) -> bool:
+    """True if a stored statement affirms."""
+    return bool(record.meta.get("polarity", True))
+
+
+def is_ending(record: Record) -> bool:
+    """True if a stored statement says something is no longer so."""
+    return record.meta.get("effect") == "ends"
+
+
+def _are_days_apart(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and abs((one - other).days) >= 1

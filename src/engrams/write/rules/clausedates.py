@@ -1,0 +1,187 @@
+"""Times in a clause, resolved and written out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from engrams.text.timephrases import EARLIEST, LATEST, TimeSpan, find_times
+
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
+_SEASON_THING = re.compile(
+    r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival"
+    r"|fair|school|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
+_PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$", re.IGNORECASE)
+_VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
+_DURATION = re.compile(
+    (
+        r"\bfor (?:the (?:past|last) )?(?:about |over |almost |nearly |around |more than )?(\d{1,3}|an?|two|three|four|five|six"
+        r"|seven|eight|nine|ten|twelve|fifteen|twenty) (day|week|month|year|decade)s?\b"
+    ),
+    re.IGNORECASE,
+)
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+    "fifteen": 15,
+    "twenty": 20,
+}
+_WEEK = timedelta(days=7)
+_WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
+_MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
+_MONTHLY = timedelta(days=62)
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
+
+
+def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
+    """Find the times that a text names."""
+    found = find_times(text, said)
+    # "my 2015 Toyota" names a thing, not a time.
+    return tuple(
+        span
+        for span in found
+        if not (
+            span.text.isdigit()
+            and _MODEL.search(text[max(0, span.at - 20) : span.at])
+            and text[span.at + 4 : span.at + 6].strip().isalpha()
+        )
+        and not (span.grain == "season" and not _LEAN.search(span.text) and _SEASON_THING.match(text, span.at + len(span.text)))
+    )
+
+
+_AHEAD = frozenset(("present", "future", "progressive", "must"))
+_BEHIND = frozenset(("past", "perfect", "used", "was", "been"))
+_DATED = re.compile(
+    rf"(?:\b(?:{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b)|^\d{{1,2}}[/.]\d{{1,2}}$", re.IGNORECASE
+)
+_LEAN = re.compile(r"\b(?:last|past|previous|ago|this|next|coming|yesterday|today|tomorrow|tonight)\b", re.IGNORECASE)
+
+
+_STARTING = re.compile(
+    r"\b(?:from|(?:starting|beginning|effective)(?: (?:in|on|from))?) (?:the )?(?=\w)(?P<date>[\w ,.]{3,40})", re.IGNORECASE
+)
+_ONWARDS = re.compile(r"(?: on\b(?: ?wards?)?| onwards?)?,?", re.IGNORECASE)
+_UNTIL = re.compile(r"\s*(?:to|until|till|til|through|thru|-|–)\b", re.IGNORECASE)
+_COMING = "I will go in "
+
+
+def find_planned_start(text: str, said: datetime) -> tuple[TimeSpan, int, int] | None:
+    """Find ``from March`` or ``starting 1 May`` with a day to come.
+
+    Returns the time, and where the phrase begins and ends. ``from Monday to Friday`` is none."""
+    for match in _STARTING.finditer(text):
+        span = next((one for one in find_spans(_COMING + match["date"], said) if one.at == len(_COMING)), None)
+        if span is None or span.start <= said or span.grain == "range":
+            continue
+        end = match.start("date") + len(span.text)
+        if not _UNTIL.match(text, end):
+            onwards = _ONWARDS.match(text, end)
+            return span, match.start(), onwards.end() if onwards else end
+    return None
+
+
+def names_year(span: TimeSpan) -> bool:
+    """True where the words name a year, or are counted from now."""
+    return bool(_YEAR.search(span.text) or _LEAN.search(span.text) or not _DATED.search(span.text))
+
+
+def orient_times(found: Sequence[TimeSpan], said: datetime, tense: str) -> tuple[TimeSpan, ...]:
+    """Turn dates without a year: plans after ``said``, reports before."""
+    if tense in _AHEAD:
+        return tuple(_turn(span, 1) if span.end <= said else span for span in found)
+    if tense in _BEHIND:
+        return tuple(_turn(span, -1) if span.start > said else span for span in found)
+    return tuple(found)
+
+
+def _turn(span: TimeSpan, sign: int) -> TimeSpan:
+    if _WEEKDAY.match(span.text):
+        return replace(span, start=span.start + sign * _WEEK, end=span.end + sign * _WEEK)
+    if span.grain not in ("day", "month") or names_year(span):
+        return span
+    try:
+        return replace(span, start=span.start.replace(year=span.start.year + sign), end=span.end.replace(year=span.end.year + sign))
+    except ValueError:  # 29 February
+        return span
+
+
+def filter_within(found: Sequence[TimeSpan], start: int, end: int) -> tuple[TimeSpan, ...]:
+    """Return the spans written between two positions."""
+    return tuple(span for span in found if start <= span.at < end)
+
+
+def pick_most_exact(found: Sequence[TimeSpan]) -> TimeSpan | None:
+    """Pick the most exact span, the first of equals.
+    Vague words and open sides do not count."""
+    order = ("minute", "hour", "day", "weekend", "week", "month", "season", "year", "range")
+    usable = [span for span in found if span.text.lower() not in _VAGUE and span.start != EARLIEST and span.end != LATEST]
+    return min(usable, key=lambda span: order.index(span.grain)) if usable else None
+
+
+def duration_start(text: str, said: datetime) -> datetime | None:
+    """Return the start of a state that lasts ``for four years``."""
+    match = _DURATION.search(text)
+    if match is None:
+        return None
+    number = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1].lower()]
+    try:
+        return said - timedelta(days=number * _DAYS[match[2].lower()])
+    except OverflowError:
+        return None
+
+
+def spell_out(span: TimeSpan, before: str) -> str:
+    """Write a span as an absolute date: ``on 7 May 2023``.
+    Its own words stay where they name a year or mean no date. ``before``: the text before it; a preposition there is not repeated."""
+    words = span.text
+    if _YEAR.search(words) or words.lower() in _VAGUE or span.start.year < 2 or (span.grain == "range" and "ago" not in words.lower()):
+        return words
+    own = re.match(r"(?:on|in|at|by|since|until|during)\s+", words, re.IGNORECASE)
+    given = _PREPOSITION.search(before)
+    date = span.start
+    last = span.end - timedelta(seconds=1)
+    match span.grain:
+        case "minute" | "hour":
+            clock = re.search(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)?", words, re.IGNORECASE)
+            lead = (
+                f"at {clock[0].strip()} on "
+                if clock and re.search(r"\d", words) and ("m" in clock[0].lower() or ":" in clock[0])
+                else "on "
+            )
+            text = f"{lead}{date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "day":
+            text = f"on {date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "weekend":
+            text = f"on the weekend of {date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "week":
+            text = f"in the week of {date.day} {_MONTHS[date.month - 1]} {date.year}"
+        case "month":
+            text = f"in {_MONTHS[date.month - 1]} {date.year}"
+        case "range":
+            middle = span.start + (span.end - span.start) / 2
+            month = f"{_MONTHS[middle.month - 1]} " if span.end - span.start <= _MONTHLY else ""
+            text = f"around {month}{middle.year}"
+        case "season":
+            name = _SEASON.search(words)
+            text = f"in {name[0].lower()} {date.year}" if name else f"in {_MONTHS[date.month - 1]} to {_MONTHS[last.month - 1]} {last.year}"
+        case _:
+            text = f"in {date.year}"
+    if own:
+        return own[0] + text.partition(" ")[2]
+    return text.partition(" ")[2] if given else text

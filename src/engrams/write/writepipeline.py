@@ -1,0 +1,388 @@
+"""Write flow: the only module here that calls stores and models."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TypeAlias
+
+from engrams.errors import BudgetError, ModelError
+from engrams.ports import Chat, WriteBatch
+from engrams.settings import WriteSettings
+from engrams.text.stopwords import STOP
+from engrams.text.systemtexts import remove_system_texts
+from engrams.text.terms import terms
+from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
+from engrams.write import llm, storagepolicy
+from engrams.write.candidatestatement import CandidateStatement, canonical_subject, close_category
+from engrams.write.changeset import ChangeSet, derived_id
+from engrams.write.contentfilter import BRIEF, gate_text
+from engrams.write.echoremoval import remove_echoes
+from engrams.write.llm.modelreconciliation import NO_COST
+from engrams.write.predicateslots import canonical_predicate, find_synonyms, has_synonyms
+from engrams.write.relatedstatements import (
+    NEAR,
+    OPEN,
+    find_context,
+    find_inner_rivals,
+    find_known,
+    find_latest,
+    find_nearest,
+    find_neighbours,
+    find_past,
+    find_replies,
+    find_rivals,
+    find_statements,
+    find_twins,
+    known_speakers,
+)
+from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
+from engrams.write.rulereconciliation import Reconciliation, find_exact, object_terms, reconcile, says_the_same
+from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
+from engrams.write.turnconversion import embed_records
+from engrams.write.writedependencies import WriteDeps as WriteDeps
+
+_MOST_KNOWN = 60
+_NOT_RECONCILED = storagepolicy.PolicyDecision("commit_at_session_end", "not reconciled")
+
+DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storagepolicy.PolicyDecision]"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionBatch:
+    """Batch to commit and the decisions behind it.
+    ``by_source``: derived memories by the record they came from. ``failed``: the lane of a model's extraction to retry."""
+
+    batch: WriteBatch
+    derived: tuple[DerivedMemory, ...] = ()
+    decisions: tuple[StageDecision, ...] = ()
+    cost: ModelCost = NO_COST
+    by_source: Mapping[str, tuple[DerivedMemory, ...]] = field(default_factory=dict)
+    failed: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to store."""
+        return not (self.batch.puts or self.batch.changes or self.batch.edges)
+
+    def complete(self, receipt: Receipt, job: str) -> Receipt:
+        """Add what was learned to a receipt; ``job`` is no longer pending."""
+        decisions, pending = (*receipt.decisions, *self.decisions), tuple(name for name in receipt.pending if name != job)
+        return replace(receipt, derived=self.derived, decisions=decisions, pending=pending, cost=self.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionResult:
+    """Extracted candidates with their policy decisions, by record in order."""
+
+    by_record: tuple[tuple[Record, tuple[DecidedCandidate, ...]], ...] = ()
+    decisions: tuple[StageDecision, ...] = ()
+    cost: ModelCost = NO_COST
+    failed: str = ""
+
+    @property
+    def has_candidates(self) -> bool:
+        """True if any candidate could be stored."""
+        return any(decided for _, decided in self.by_record)
+
+
+def extract_candidates(
+    records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = (), fresh: bool = False
+) -> ExtractionResult:
+    """Run gate, extract and policy over journaled records.
+
+    The result stays valid whatever else is learned meanwhile. The records must share one owner. ``echoes``: fingerprints of what was
+    injected into prompts, besides those that a turn carries. ``fresh``: nothing was learned from the records before. Raises ModelError
+    where the chat model fails for good, so that the job is retried; the records are safe in the journal."""
+    if not records:
+        return ExtractionResult()
+    decisions: list[StageDecision] = []
+    ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
+    replies = find_replies(ordered, deps) if deps.chat is not None and deps.settings.extract in ("llm", "auto") else frozenset()
+    open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
+    found, cost, failed = _extract_by_record(open_, deps, decisions)
+    if known := deps.settings.categories:
+        found = {name: [close_category(one, known) for one in candidates] for name, candidates in found.items()}
+    if most := deps.settings.max_facts:
+        found = {name: candidates[:most] for name, candidates in found.items()}
+    if not fresh:
+        found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
+    by_record: list[tuple[Record, tuple[DecidedCandidate, ...]]] = []
+    for record in open_:
+        decided, spent = _apply_policy(record, found.get(record.id, ()), deps, decisions)
+        cost += spent
+        by_record.append((record, tuple(decided)))
+    return ExtractionResult(tuple(by_record), tuple(decisions), cost, failed)
+
+
+def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor: str = "digest") -> ExtractionBatch:
+    """Run dedup, reconcile and persist against current memory.
+    May be repeated if memory changed meanwhile."""
+    now = deps.clock()
+    if not extraction.by_record:
+        return ExtractionBatch(
+            WriteBatch(actor, "nothing to learn from", now), (), extraction.decisions, extraction.cost, failed=extraction.failed
+        )
+    decisions, cost = list(extraction.decisions), extraction.cost
+    by_source: dict[str, tuple[DerivedMemory, ...]] = {}
+    first = extraction.by_record[0][0]
+    changes = ChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
+    if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
+        by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
+        cost += spent
+    else:
+        for record, decided in extraction.by_record:
+            changes.scope, start = record.scope, len(changes.derived)
+            for candidate, decision in decided:  # each sees what became of those before it
+                changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
+            by_source[record.id] = tuple(changes.derived[start:])
+    _supersede_notes(changes, deps)
+    vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
+    decisions.extend(notes)
+    batch = changes.to_batch(actor, "learned from what was said", vectors)
+    return ExtractionBatch(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
+
+
+# --------------------------------------------------------------------------------------------------------------- steps
+
+
+def _gate_record(
+    record: Record, settings: WriteSettings, echoes: Collection[str], replies: Collection[str], decisions: list[StageDecision]
+) -> Record | None:
+    """Strip echoes from a record; None if nothing is to be learned.
+    ``replies``: records that are understood by the question before them, however brief."""
+    # A turn is learned from even if it left the working tier meanwhile.
+    away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
+    if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
+        decisions.append(StageDecision("gate", "skip", f"{record.status} {record.kind}", record=record.id))
+        return None
+    if record.kind is Kind.NOTE:
+        return record
+    if record.role not in settings.roles:
+        decisions.append(StageDecision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id))
+        return None
+    injected = record.meta.get("echo")
+    known = {*echoes, *(mark for mark in injected if isinstance(mark, str))} if isinstance(injected, list | tuple) else echoes
+    own = remove_echoes(remove_system_texts(record.text) if "<" in record.text else record.text, known)
+    refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
+    if refused is not None and refused.reason in BRIEF and record.id in replies:
+        refused = None
+    if refused is not None or not own:
+        decisions.append(replace(refused or StageDecision("gate", "skip", "echo", record.text[:80]), record=record.id))
+        return None
+    return record if own == record.text else replace(record, text=own)
+
+
+def _extract_by_record(
+    records: list[Record], deps: WriteDeps, decisions: list[StageDecision]
+) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
+    """Extract candidates by record; also the cost and the failed lane."""
+    mode = deps.settings.extract
+    if mode == "off" or not records:
+        return {}, ModelCost(), ""
+    if deps.chat is not None and mode in ("llm", "auto"):
+        briefing = llm.ExtractionContext(find_known(records[0], deps), deps.gaps, context=find_context(records, deps))
+        try:
+            if deps.settings.extraction_passes == 2 or deps.lane:
+                return llm.extract_in_lanes(records, briefing, deps.chat, deps.settings.batch_turns, decisions, deps.lane)
+            return (*llm.extract_by_model(records, briefing, deps.chat, deps.settings.batch_turns, decisions), "")
+        except BudgetError as problem:
+            if mode == "llm":
+                raise
+            decisions.append(StageDecision("extract", "rules", f"no model: {problem.message}"))
+    elif mode == "llm":
+        raise ModelError(
+            "Extraction is set to llm, and no chat model is configured.",
+            hint="Set chat.provider, or write.extract to auto.",
+            retryable=False,
+        )
+    names = known_speakers(records, deps)
+    return {record.id: _extract_by_rules(record, names) for record in records}, ModelCost(), ""
+
+
+def _extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateStatement]:
+    named = record.speaker.strip()
+    subject = canonical_subject(named, record.scope) if named else "user"
+    speech = UtteranceContext(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
+    found = [
+        replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
+        for candidate in extract_statements(record.text, speech)
+    ]
+    if record.kind is Kind.NOTE and found and _covers_text(record.text, found[0]):
+        found[0] = replace(found[0], covers_source=True)
+    return found
+
+
+def _apply_policy(
+    record: Record, candidates: Sequence[CandidateStatement], deps: WriteDeps, decisions: list[StageDecision]
+) -> tuple[list[DecidedCandidate], ModelCost]:
+    settings = deps.settings
+    explicit = record.kind is Kind.NOTE or is_explicit(record.text)
+    verdicts = [
+        storagepolicy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates
+    ]
+    cost = ModelCost()
+    if settings.policy == "llm" and deps.chat is not None:
+        asked = [at for at, decision in enumerate(verdicts) if decision.action != "drop"]
+        judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], deps.chat)
+        for at, decision in zip(asked, judged, strict=True):
+            verdicts[at] = decision
+    if settings.policy == "rules" and record.kind is not Kind.NOTE:
+        verdicts = [storagepolicy.clamp_decision(candidate, decision) for candidate, decision in zip(candidates, verdicts, strict=True)]
+    pairs = list(zip(candidates, verdicts, strict=True))
+    decisions.extend(
+        StageDecision("policy", decision.action, decision.reason, candidate.text[:200], record.id) for candidate, decision in pairs
+    )
+    return [(candidate, decision) for candidate, decision in pairs if decision.action != "drop"], cost
+
+
+def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+    """Reconcile a candidate by rules with what is known."""
+    if deps.settings.reconcile == "off":
+        return Reconciliation("add", candidate, reason="reconcile off")
+    known = _known_statements(candidate, record, find_nearest(candidate, record, deps), deps, changes)
+    synonyms: tuple[Record, ...] = ()
+    if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
+        with suppress(ModelError):  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
+            synonyms = find_synonyms(candidate, _open_versions(find_statements(candidate, record, deps), changes), deps.embedder)
+    outcome = reconcile(candidate, [*known, *synonyms], deps.settings.dedup_jaccard, synonyms)
+    if outcome.until is None:
+        return _find_repeated(candidate, record, deps, changes) or outcome if outcome.verdict == "add" else outcome
+    changes.add_stored(find_past(candidate, record, deps))
+    return changes.insert_past_value(outcome, record)
+
+
+def _find_repeated(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation | None:
+    """Find the statement that a candidate repeats in other words (003)."""
+    twins = _open_versions(find_twins(candidate, record, deps), changes)
+    twin = next((one for one in twins if says_the_same(candidate, one)), None)
+    return None if twin is None else Reconciliation("keep", candidate, (twin,), reason="says what is known in other words")
+
+
+def _known_statements(
+    candidate: CandidateStatement, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: ChangeSet
+) -> list[Record]:
+    """Find open statements to compare with, new ones of this digest included."""
+    if not candidate.is_elliptic:
+        return _open_versions([*find_neighbours(candidate, record, deps), *nearest, *changes.created.values()], changes)
+    _open_versions(find_latest(record, deps), changes)
+    # A bare correction can only refer to what its speaker said in this session.
+    every = [one for one in changes.current.values() if one.status in OPEN and one.kind in STATEMENTS]
+    return [
+        one for one in every if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at
+    ]
+
+
+def _open_versions(records: Iterable[Record], changes: ChangeSet) -> list[Record]:
+    """Return records as the digest left them, where still open."""
+    current = changes.add_stored(records)
+    return [one for one in current if one.status in OPEN and one.kind in STATEMENTS]
+
+
+def _reconcile_by_model(
+    extraction: ExtractionResult, chat: Chat, deps: WriteDeps, changes: ChangeSet, decisions: list[StageDecision]
+) -> tuple[dict[str, tuple[DerivedMemory, ...]], ModelCost]:
+    """Reconcile all candidates of a digest with one question to a model.
+
+    Rules alone reconcile those that meet nothing known, or repeat it exactly."""
+    every = [(candidate, record) for record, decided in extraction.by_record for candidate, _ in decided]
+    met = [_find_met(candidate, record, deps, changes) for candidate, record in every]
+    asked = {at for at, (candidate, _) in enumerate(every) if met[at] and find_exact(candidate, met[at]) is None}
+    asked |= find_inner_rivals([candidate for candidate, _ in every], deps) if deps.settings.contradiction_cosine else set()
+    numbers = {at: number for number, at in enumerate(sorted(asked), 1)}
+    known = list({one.id: one for at in numbers for one in met[at]}.values())[:_MOST_KNOWN]
+    found = (
+        llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient)
+        if asked
+        else llm.ReconcileDecisions({})
+    )
+    made: dict[int, str] = {}
+    by_source: dict[str, tuple[DerivedMemory, ...]] = {}
+    places = count()
+    for record, decided in extraction.by_record:
+        changes.scope, start = record.scope, len(changes.derived)
+        for candidate, decision in decided:
+            number = numbers.get(next(places), 0)
+            unsure = bool(number) and found.failed and deps.settings.reconcile_fallback != "rules"
+            hold = unsure and deps.settings.reconcile_fallback == "hold"
+            if unsure:
+                outcome = Reconciliation("add", candidate, reason="the model failed")
+            elif number:
+                row = found.rows.get(number)
+                names = [*(known[one - 1].id for one in row.known), *(made[one] for one in row.earlier)] if row else []
+                open_ = _open_versions([*known, *changes.created.values()], changes)
+                by_rules = reconcile(candidate, open_, deps.settings.dedup_jaccard)
+                targets = [one for one in changes.find_successors(names) if one.status in OPEN]
+                outcome = llm.judge_candidate(candidate, row, targets, by_rules)
+            else:
+                outcome = _reconcile_unasked(candidate, record, deps, changes)
+            made[number] = changes.apply(outcome, _NOT_RECONCILED if hold else decision, record)
+        by_source[record.id] = tuple(changes.derived[start:])
+    changes.remove(_open_versions(found.removed, changes), "a model removed it")
+    return by_source, found.cost
+
+
+def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+    """Find the stored statements that a candidate may change or repeat.
+    None: another subject, another slot, and no thing in common."""
+    if deps.settings.contradiction_cosine:
+        return _open_versions(find_rivals(candidate, record, deps), changes)[:NEAR]
+    nearest = find_nearest(candidate, record, deps)
+    predicate, things = canonical_predicate(candidate.predicate), _named_things(candidate)
+    close = _known_statements(candidate, record, nearest, deps, changes)
+    slot = [one for one in close if one.subject == candidate.subject and canonical_predicate(one.predicate) == predicate]
+    near = [one for one in _open_versions(nearest, changes) if one.subject == candidate.subject or things & _named_things(one)]
+    return list({one.id: one for one in (*slot[:NEAR], *near)}.values())
+
+
+def _named_things(statement: CandidateStatement | Record) -> set[str]:
+    """Return the terms of the object, and of a named subject."""
+    subject = statement.subject if statement.subject != "user" else ""
+    return {*object_terms(statement.object), *object_terms(subject)}
+
+
+def _reconcile_unasked(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+    """Reconcile a candidate that no model was asked about."""
+    if not deps.settings.contradiction_cosine:
+        return reconcile_candidate(candidate, record, deps, changes)
+    twin = find_exact(candidate, _open_versions(changes.current.values(), changes))
+    if twin is not None:
+        return Reconciliation("keep", candidate, (twin,))
+    return _find_repeated(candidate, record, deps, changes) or Reconciliation("add", candidate, reason="nothing known")
+
+
+def _drop_stored(
+    found: dict[str, list[CandidateStatement]], owner: Scope, deps: WriteDeps, decisions: list[StageDecision]
+) -> dict[str, list[CandidateStatement]]:
+    every = [candidate for candidates in found.values() for candidate in candidates]
+    ids = list(dict.fromkeys(map(derived_id, every)))
+    done = {record.id for record in deps.records.get(owner, ids)} if ids else set()
+    decisions.extend(
+        StageDecision("dedup", "skip", "stored by an earlier run", candidate.text[:200], id)
+        for candidate in every
+        if (id := derived_id(candidate)) in done
+    )
+    return {name: [candidate for candidate in candidates if derived_id(candidate) not in done] for name, candidates in found.items()}
+
+
+def _supersede_notes(changes: ChangeSet, deps: WriteDeps) -> None:
+    """Supersede notes whose only statement was superseded; turns stay."""
+    lost = [
+        record
+        for record in changes.current.values()
+        if record.status is Status.SUPERSEDED and record.meta.get("whole") and record.superseded_by
+    ]
+    changed = [record for record in lost if record.id in changes.created or changes.originals[record.id].status is not Status.SUPERSEDED]
+    sources = {item.source: record for record in changed for item in record.evidence[:1]}
+    for note in deps.records.get(changes.owner, list(sources)) if sources else ():
+        if note.kind is Kind.NOTE and note.status is Status.ACTIVE:
+            changes.add_stored([note])
+            changes.supersede_note(note, sources[note.id])
+
+
+def _covers_text(text: str, candidate: CandidateStatement) -> bool:
+    """True if the candidate's quote is all the text says."""
+    quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
+    return not any(word not in quoted and word not in STOP for word in terms(text))

@@ -1,0 +1,60 @@
+"""Nothing is shown twice; variety where it is asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from engrams.read.hitdiversity import find_repeats, select_mmr
+from engrams.types import Hit, Kind, Record, Scope
+
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def hit(name: str, text: str, score: float = 0.5) -> Hit:
+    return Hit(Record(name, Scope(("user", "ann")), Kind.TURN, text, WHEN), score)
+
+
+@pytest.mark.covers("S0.45")
+def test_equal_texts_are_one() -> None:
+    """The better of two equal texts stays, and the other one's reason names it."""
+    hits = [hit("a", "We use Postgres."), hit("b", "We use Redis."), hit("c", "We use Postgres.")]
+    assert find_repeats(hits, 0.97, 10) == {"c": "a"}
+
+
+def test_near_duplicates_count_by_words() -> None:
+    """Texts with the same content words are one; a different number or name makes two."""
+    hits = [
+        hit("a", "The meeting with Bob is on Tuesday"),
+        hit("b", "the meeting with Bob is on Tuesday!"),
+        hit("c", "The meeting with Bob is on Friday"),
+    ]
+    assert find_repeats(hits, 0.97, 10) == {"b": "a"}
+
+
+def test_only_as_many_as_wanted_are_compared() -> None:
+    """Once enough different ones are there, the rest is not looked at."""
+    hits = [hit("a", "one thing"), hit("b", "another thing"), hit("c", "one thing")]
+    assert find_repeats(hits, 0.97, 2) == {}
+
+
+@pytest.mark.covers("S2.29")
+def test_of_five_near_identical_facts_one_comes_before_distinct_ones() -> None:
+    """MMR at 0.7 takes one of the twins, then the distinct ones."""
+    twin, other, third = np.eye(3, dtype=np.float32)
+    vectors = np.stack([twin] * 5 + [other, third])
+    chosen = select_mmr([0.9, 0.89, 0.88, 0.87, 0.86, 0.6, 0.55], vectors, 0.7, 3)
+    assert chosen == [0, 5, 6]
+
+
+@pytest.mark.covers("S2.29")
+def test_lambda_one_is_plain_relevance_and_nothing_wanted_is_nothing() -> None:
+    """The first pick is the best; lambda 1 keeps the order; limits of 0 and less choose none; no vector is like nothing."""
+    vectors = np.ones((3, 2), np.float32)
+    assert select_mmr([0.1, 0.9, 0.5], vectors, 1.0, 3) == [1, 2, 0]
+    assert select_mmr([0.1, 0.9], vectors[:2], 0.7, 0) == []
+    assert select_mmr([0.1, 0.9], vectors[:2], 0.7, -1) == []
+    assert select_mmr([], np.zeros((0, 2), np.float32), 0.7, 3) == []
+    assert select_mmr([0.9, 0.8, 0.7], np.array([[1, 0], [1, 0], [0, 0]], np.float32), 0.5, 2) == [0, 2]

@@ -27,6 +27,8 @@ from engrams.types import Json
 
 _FRESH_SECONDS = 0.03
 """Wait for a reading; beyond it the last one is told, so that a busy server answers too."""
+_CURRENT_SECONDS = 0.25
+"""Age up to which a reading is told without a new one."""
 _KEPT_SECONDS = 60.0
 """Age beyond which a reading is told no more."""
 _STUCK_SECONDS = 5.0
@@ -105,6 +107,8 @@ class BackgroundReading(Generic[T]):
 
         None: it is stuck."""
         if self._running is None:
+            if self._last is not None and time.monotonic() - self._ended < _CURRENT_SECONDS:
+                return self._last
             self._begun = time.monotonic()
             self._running = asyncio.get_running_loop().run_in_executor(self._thread, self._read)
             self._running.add_done_callback(self._keep)

@@ -1,0 +1,104 @@
+"""Measure how soon a busy server answers `/health`: `python -m bench.speed.health [--records N] [--clients N] [--seconds N]`."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import multiprocessing
+import random
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import engrams
+from bench.speed.corpus import Corpus
+from bench.speed.proxy import start_process
+from bench.speed.timing import quantiles, to_turn
+
+_SERVE = ("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "ada", "--set", "serve.rate_limit=0")
+_LONG = ("monday january we walked to the harbour " * 2500)[:100_000]
+_DOORS = (("/v1/search", "query"), ("/v1/memories", "text"), ("/v1/context", "query"))
+
+
+def main() -> None:
+    """Print quantiles of `/health`, idle and under load."""
+    asked = argparse.ArgumentParser(prog="python -m bench.speed.health", description=__doc__)
+    asked.add_argument("--records", type=int, default=10_000)
+    asked.add_argument("--clients", type=int, default=20)
+    asked.add_argument("--seconds", type=float, default=20)
+    asked.add_argument("--long", type=float, default=0.0, help="share of requests with 100 kB of text")
+    given = asked.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        with engrams.open(home=folder, user="ada", write__extract="off", jobs__workers=0) as memory:
+            turns = [to_turn(line) for line in Corpus(seed=5).lines(given.records)]
+            for start in range(0, len(turns), 500):
+                memory.observe(turns[start : start + 500], scope=("user", "ada"))
+        with _serve(folder) as port:
+            time_health(port, 1)
+            print(json.dumps({"idle": time_health(port, given.seconds / 4)}))
+            print(json.dumps({"busy": measure(port, given)}))
+
+
+@contextmanager
+def _serve(home: str) -> Iterator[int]:
+    with start_process(*_SERVE, "--home", home) as (_, line):
+        found = re.search(r":(\d+)/", line)
+        assert found, line
+        yield int(found[1])
+
+
+def measure(port: int, given: argparse.Namespace) -> dict[str, float]:
+    """Milliseconds of `/health` while clients send requests."""
+    spawn = multiprocessing.get_context("spawn")
+    done = spawn.Value("i", 0)
+    clients = spawn.Process(target=_send_all, args=(port, given, done))
+    clients.start()
+    time.sleep(2)
+    found = time_health(port, given.seconds - 3)
+    clients.join(120)
+    return {**found, "requests_a_second": round(done.value / given.seconds, 1)}
+
+
+def time_health(port: int, seconds: float) -> dict[str, float]:
+    """Quantiles of `/health`, asked for every 30 ms on a connection of its own."""
+    taken, ends = list[float](), time.monotonic() + seconds
+    while time.monotonic() < ends:
+        begun = time.perf_counter()
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as line:
+            line.request("GET", "/health")
+            line.getresponse().read()
+        taken.append(time.perf_counter() - begun)
+        time.sleep(0.03)
+    return {**quantiles(taken), "max": round(max(taken) * 1000, 1)}
+
+
+def _send_all(port: int, given: argparse.Namespace, done: Any) -> None:
+    """Send requests, each client on a connection of its own."""
+    ends = time.monotonic() + given.seconds
+
+    def work(number: int) -> None:
+        chance = random.Random(number)
+        lines = list(Corpus(seed=number).lines(200))
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=120)) as line:
+            while time.monotonic() < ends:
+                path, field = _DOORS[number % len(_DOORS)]
+                said = _LONG if chance.random() < given.long else to_turn(chance.choice(lines)).text
+                line.request("POST", path, json.dumps({field: f"{said} {chance.random()}"}), {"content-type": "application/json"})
+                line.getresponse().read()
+                with done.get_lock():
+                    done.value += 1
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(given.clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ from engrams import MemoryEngine, Turn
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import temp_engine
 from engrams.text.questions import is_asking
-from engrams.types import Scope, Status
+from engrams.types import Kind, Scope, Status
 
 ANN = ("user", "ann")
 ALONE = "I'm allergic to cashews."
@@ -80,6 +80,25 @@ def test_lists_show_a_shortened_message_without_the_words() -> None:
         assert "Berlin" in told and "cashews" not in told
         engine.edit(source, scope=ANN, fields={"meta": {"seen": True}})
         assert "cashews" not in engine.get(source, scope=ANN).text
+
+
+def test_an_episode_stays_away_until_all_that_it_says_is_back() -> None:
+    """Two messages of a session are forgotten; its episode, which says both, returns with the second restored one."""
+    with temp_engine() as engine:
+        turns = [
+            Turn(f"Parcel {place} waits in the hall of house 7 in {place}.", session="walk")
+            for place in ("Lisbon", "Turin", "Ghent", "Porto", "Brno", "Graz")
+        ]
+        first, second, *_ = (receipt.id for receipt in engine.observe(turns, scope=ANN))
+        engine.sessions.end("walk", scope=ANN)
+        while not [one for one in engine.list(scope=ANN).records if one.kind is Kind.EPISODE]:
+            engine.drain(1)  # it waits for what is learned from the messages
+        engine.forget(first, scope=ANN)
+        engine.forget(second, scope=ANN)
+        for back, shown in ((first, False), (second, True)):
+            engine.restore(back, scope=ANN)
+            told = [one.text for one in engine.list(scope=ANN).records if one.kind is Kind.EPISODE]
+            assert ["Turin" in text for text in told] == [True] * shown
 
 
 def test_restoring_one_of_two_statements_brings_back_its_words_alone() -> None:

@@ -13,6 +13,7 @@ from engrams.text.normalize import fold
 from engrams.types import CORRECTED, Kind, Record, Status
 from engrams.write import manualedits
 from engrams.write.contentfilter import gate_text
+from engrams.write.manualedits import WENT_WITH
 
 ChangeAction: TypeAlias = Literal["edit", "forget", "purge"]
 
@@ -20,7 +21,6 @@ _GONE = {"edit": "superseded", "forget": "forgotten", "purge": "purged"}
 _DERIVED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 _LOOKED_UP = 20
-_WITH = "went_with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def forget_records(
 def _put_away(source: Record, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
     if action == "edit":
         return {"status": Status.SUPERSEDED, "superseded_by": by.id, "valid_to": at}
-    return {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**source.meta, "was": source.status.value, _WITH: by.id}}
+    return {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**source.meta, "was": source.status.value, WENT_WITH: by.id}}
 
 
 def _mark_corrected(source: Record, effect: SourceEffect, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def build_restoration(record: Record, store: Store, at: datetime) -> WriteBatch:
         return batch
     if record.status is not Status.FORGOTTEN:
         raise RefusedError(f"It is not forgotten: its status is {record.status}.")
-    return with_restored_sources(manualedits.build_restore([record, *manualedits.find_dependents(record, store)], at), record, store)
+    return with_restored_sources(manualedits.build_restore([record, *manualedits.find_returning(record, store)], at), record, store)
 
 
 def with_restored_sources(batch: WriteBatch, record: Record, store: RecordStore) -> WriteBatch:
@@ -157,12 +157,12 @@ def with_restored_sources(batch: WriteBatch, record: Record, store: RecordStore)
 
 def _bring_back(source: Record, record: Record, store: RecordStore) -> dict[str, Any]:
     """Fields that return a source, or words of it; empty: none."""
-    known, by = source.meta.get(CORRECTED, ()), source.meta.get(_WITH, "")
+    known, by = source.meta.get(CORRECTED, ()), source.meta.get(WENT_WITH, "")
     marks = [item for item in known if (item["by"], item["action"]) != (record.id, "forget")]
     away = source.status is Status.FORGOTTEN and by
     if len(marks) == len(known) and not (away and by == record.id):
         return {}
-    meta = {name: value for name, value in source.meta.items() if name not in (("was", _WITH, CORRECTED) if away else (CORRECTED,))}
+    meta = {name: value for name, value in source.meta.items() if name not in (("was", WENT_WITH, CORRECTED) if away else (CORRECTED,))}
     fields: dict[str, Any] = {"status": Status(source.meta.get("was", Status.ACTIVE)), "retired_at": None} if away else {}
     if away and by != record.id:
         # Another memory took the whole message along: of that one the words stay out.

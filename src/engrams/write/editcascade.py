@@ -34,7 +34,7 @@ def cascade_changes(record: Record, values: Mapping[str, Any], records: RecordSt
     if values.get("status") is Status.FORGOTTEN:
         return manualedits.build_forget(manualedits.find_dependents(record, records), at, "").changes
     if record.status is Status.FORGOTTEN and "status" in values:
-        return manualedits.build_restore(manualedits.find_dependents(record, records), at).changes
+        return manualedits.build_restore(manualedits.find_returning(record, records), at).changes
     if record.status is not Status.ACTIVE or "text" not in values:
         return ()
     return _cascade_facts(record, values["text"], records, at) if record.kind in _SAID else _cascade_notes(record, records, at)

@@ -21,6 +21,8 @@ EDITABLE = word_set("""
     """)
 _BY_HAND = "user"
 _STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+WENT_WITH = "went_with"
+"""Metadata key of a source forgotten with a statement; its value is the statement's id."""
 _MARKS = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
@@ -151,6 +153,20 @@ def find_dependents(record: Record, records: RecordStore, halves: bool = True) -
     found += records.get(record.scope.owner, [id for one in (record, *found) for id in one.meta.get(ABSORBED, ())])
     found += _find_summaries([record, *found], records)
     return tuple({one.id: one for one in found if one.id != record.id}.values())
+
+
+def find_returning(record: Record, records: RecordStore) -> tuple[Record, ...]:
+    """Find what returns with a restored record.
+    What also holds words of a memory that stays forgotten, such as a session's episode, stays with that one."""
+    found = find_dependents(record, records)
+    back = {record.id, *(one.id for one in found)}
+    quoted = sorted({quote.source for one in found for quote in one.evidence} - back)
+    away = {
+        one.id
+        for one in records.get(record.scope.owner, quoted)
+        if one.status in (Status.FORGOTTEN, Status.PURGED) and one.meta.get(WENT_WITH) != record.id
+    }
+    return tuple(one for one in found if away.isdisjoint(quote.source for quote in one.evidence))
 
 
 def _find_summaries(quoted: Sequence[Record], records: RecordStore) -> tuple[Record, ...]:

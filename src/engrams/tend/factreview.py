@@ -28,7 +28,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import ReviewSettings
-from engrams.types import MERGED, DerivedMemory, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, Status
+from engrams.types import MERGED, DerivedMemory, Edge, EdgeType, Evidence, Kind, Provenance, Record, Scope, ScopeInput, Status
 
 ACTOR = "review"
 MARK = "review"
@@ -118,15 +118,16 @@ class FactReview:
         else:
             self.apply(plan, job.lease)
 
-    def plan(self, owner: Scope, *, stale: bool | None = None, merge: bool | None = None) -> ReviewPlan:
+    def plan(self, owner: ScopeInput, *, stale: bool | None = None, merge: bool | None = None) -> ReviewPlan:
         """Plan a review without changing anything; needs a chat model.
 
         ``stale``, ``merge``: which parts (None: as configured). ModelError, BudgetError: the model failed."""
         now, chat = self._clock(), self._chat
-        plan = ReviewPlan(new_id(now), owner.owner)
+        place = Scope.of(owner).owner
+        plan = ReviewPlan(new_id(now), place)
         if chat is None:
             return replace(plan, notes=("there is no chat model",))
-        found = self._load_facts(owner.owner)
+        found = self._load_facts(place)
         notes: list[str] = []
         removals: tuple[FactRemoval, ...] = ()
         if self._settings.stale if stale is None else stale:
@@ -171,11 +172,11 @@ class FactReview:
         )
         return tuple(results)
 
-    def undo(self, owner: Scope, id: str) -> int:
+    def undo(self, owner: ScopeInput, id: str) -> int:
         """Undo a review; returns how many memories were restored or archived.
 
         ConflictError: one of them changed since."""
-        now, own = self._clock(), owner.owner
+        now, own = self._clock(), Scope.of(owner).owner
         query = RecordQuery(
             ScopeReach(own, (own,), tree=True), statuses=(Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED), order="oldest"
         )

@@ -31,7 +31,7 @@ import numpy as np
 from sentences import invent  # type: ignore[import-not-found]
 
 from engrams.models.embed.onnx import OnnxEmbedder
-from engrams.models.embed.wordpiece import WordPiece
+from engrams.models.embed.wordpiece import WordPieceTokenizer
 from engrams.settings import EmbedSettings
 
 DIMENSION = 256
@@ -185,7 +185,7 @@ def main() -> None:
     basis = vectors[:, ::-1][:, :DIMENSION]
     table = (alone @ basis) * zipf(len(vocabulary))[:, None]
     table[:FIRST] = 0
-    tokenizer = WordPiece(known)
+    tokenizer = WordPieceTokenizer(known)
     ids = [np.array(tokenizer.ids(text)[:LONGEST], dtype=np.int64) for text in texts]
     whole = [place for place, row in enumerate(ids) if len(row)]
     timed("fit", lambda: fit(table, [ids[place] for place in whole], unit(target[whole] @ basis), np.random.default_rng(0), given.epochs))

@@ -16,7 +16,7 @@ import engrams
 from engrams import aio, errors, ports, settings, types
 from engrams.engine import MemoryEngine
 from engrams.store.sql import rowconversion, whereclauses
-from engrams.tend.importexport import ImportResult
+from engrams.tend.importexport import ImportCounts
 
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"
 WIDTH = 120
@@ -67,10 +67,10 @@ TYPES = (
         types.SearchResult,
         types.Hit,
         types.Trace,
-        types.TraceRow,
+        types.SearchTraceRow,
         types.Context,
     ),
-    *(ports.RecordPage, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.PurgeReport, ImportResult),
+    *(ports.RecordPage, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.PurgeReport, ImportCounts),
 )
 
 

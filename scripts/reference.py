@@ -15,7 +15,7 @@ from tstypes import client_types
 
 from engrams.settings import SettingInfo, describe, presets
 from engrams.surfaces.cli.globaloptions import GlobalOptions
-from engrams.surfaces.cli.main import COMMANDS, LazyCommands
+from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, SHARE = ROOT / "docs" / "reference", ROOT / "packaging" / "share"
@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> int:
 
 def cli() -> str:
     """The page of commands."""
-    group = LazyCommands()
+    group = LazyCommandGroup()
     loaded = {name: group.get_command(None, name) for name in COMMANDS}
     names = set(GlobalOptions.__dataclass_fields__)
     common = [param for param in loaded["stats"].params if param.name in names]

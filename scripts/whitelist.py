@@ -32,7 +32,7 @@ _.total_tokens
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
 PlainVerbTools
 _.remember
-EraseTools
+PurgeTools
 _.preview_purge
 GardenTools
 _.list_conflicts

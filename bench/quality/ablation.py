@@ -74,7 +74,7 @@ _WITH_TOPICS: Mapping[str, Mapping[str, object]] = {
 _FACTS = "facts told from turns"
 
 
-class CachedEmbedder:
+class QueryCachingEmbedder:
     """Embedder with a cache: every variant asks the same questions."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -90,7 +90,7 @@ class CachedEmbedder:
 
 def run_ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
     """Print R@10 and the difference by stage with paired 95 % intervals."""
-    cached = CachedEmbedder(embedder)
+    cached = QueryCachingEmbedder(embedder)
     variants = {"as it is": {}, **LEFT_OUT, **INSTEAD}
     rows: dict[str, list[ResultRow]] = {name: [] for name in (*variants, *WITHOUT, _THEN, *AGED, _FACTS, *_WITH_TOPICS)}
     for number, talk in enumerate(data.talks, 1):
@@ -116,7 +116,7 @@ def run_ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, objec
 
 def _run_talk(
     talk: Talk,
-    embedder: CachedEmbedder,
+    embedder: QueryCachingEmbedder,
     settings: Mapping[str, object],
     variants: Mapping[str, Mapping[str, object]],
     rows: dict[str, list[ResultRow]],
@@ -143,7 +143,7 @@ def _run_talk(
     bare.close()
 
 
-def _answer_questions(talk: Talk, embedder: CachedEmbedder, given: Mapping[str, object]) -> list[ResultRow]:
+def _answer_questions(talk: Talk, embedder: QueryCachingEmbedder, given: Mapping[str, object]) -> list[ResultRow]:
     with engrams.open(embedder=embedder, jobs__workers=0, usage__enabled=False, **given) as engine:  # type: ignore[arg-type]
         return [_row(talk, one, search_turn_ids(engine, one.text, max(KS))) for one in talk.questions]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import engrams
-from bench.quality.ablation import CachedEmbedder
+from bench.quality.ablation import QueryCachingEmbedder
 from bench.quality.data import Dataset, Talk
 from bench.quality.metrics import KS, ResultRow, bootstrap_interval, mean, score_ranking
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
@@ -24,7 +24,7 @@ from engrams.ports import Embedder
 from engrams.read.querypreparation import prepare_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.scorefusion import WEIGHTS, score_pool
-from engrams.settings import ReadWeights
+from engrams.settings import ScoreWeightSettings
 
 FEATURES = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "speaker", "date", "slot", "question", "when", "length")
 FITTED = tuple(WEIGHTS.get(name, name) for name in FEATURES)
@@ -43,7 +43,7 @@ class Case:
 
 def run_heldout(sets: Sequence[Dataset], embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
     """Print R@10 of held-out and shipped weights for each set."""
-    cached = CachedEmbedder(embedder)
+    cached = QueryCachingEmbedder(embedder)
     result: dict[str, object] = {}
     with tempfile.TemporaryDirectory(prefix="engrams-bench-") as folder:
         homes = {
@@ -74,7 +74,7 @@ def fit_weights(cases: Sequence[Case]) -> np.ndarray:
     """Fit weights in the order of FITTED, on the shipped scale."""
     kinds = {case.kind for case in cases}
     share = {kind: 1 / sum(case.kind == kind for case in cases) / len(kinds) for kind in kinds}
-    weights = np.array([getattr(ReadWeights(), name) for name in FITTED])
+    weights = np.array([getattr(ScoreWeightSettings(), name) for name in FITTED])
     shipped = float(np.abs(weights[:6]).sum())
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, _STEPS + 1):
@@ -91,7 +91,7 @@ def fit_weights(cases: Sequence[Case]) -> np.ndarray:
 
 
 def _collect_cases(
-    kind: str, talk: Talk, home: Path, embedder: CachedEmbedder, settings: Mapping[str, object], apart: frozenset[str]
+    kind: str, talk: Talk, home: Path, embedder: QueryCachingEmbedder, settings: Mapping[str, object], apart: frozenset[str]
 ) -> list[Case]:
     filled = EngramsSystem(embedder, home, **settings)
     filled.fill(talk.items)
@@ -121,7 +121,7 @@ def _collect_cases(
 
 
 def _answer_questions(
-    talk: Talk, home: Path, embedder: CachedEmbedder, settings: Mapping[str, object], apart: frozenset[str]
+    talk: Talk, home: Path, embedder: QueryCachingEmbedder, settings: Mapping[str, object], apart: frozenset[str]
 ) -> list[ResultRow]:
     with engrams.open(home=home, embedder=embedder, jobs__workers=0, usage__enabled=False, **settings) as engine:  # type: ignore[arg-type]
         return [

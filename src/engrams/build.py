@@ -22,7 +22,7 @@ from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranke
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
 from engrams.models.serverdiscovery import find_model_servers as find_model_servers
 from engrams.models.tokens.counterfactory import choose_counter
-from engrams.ports import EMBED, EXTRACT, Chat, Clock, Embedder, HomeCleaner, JobSpec, PurgeInstruction, SkillRecords, Store
+from engrams.ports import EMBED, EXTRACT, ChatModel, Clock, Embedder, HomeFileCleaner, JobSpec, PurgeOrder, SkillRecordSource, Store
 from engrams.session.privacymodes import require_incognito
 from engrams.settings import EncryptionSettings, Settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, lostmemories
@@ -33,25 +33,25 @@ from engrams.store.storefactory import move_memory as move_memory
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
-    from engrams.encryption.keychange import EncryptionStatus as EncryptionStatus
+    from engrams.encryption.keychange import HomeEncryptionStatus as HomeEncryptionStatus
     from engrams.encryption.keychange import Report
-    from engrams.logs import AuditEntry as AuditEntry
     from engrams.logs import AuditLog as AuditLog
+    from engrams.logs import AuditLogEntry as AuditLogEntry
     from engrams.logs import CrisisLog as CrisisLog
-    from engrams.logs import CrisisRecord as CrisisRecord
+    from engrams.logs import CrisisLogRecord as CrisisLogRecord
     from engrams.logs import FeedbackLog as FeedbackLog
-    from engrams.logs import FeedbackRecord as FeedbackRecord
-    from engrams.session.runningsummary import ConversationSummaries as ConversationSummaries
-    from engrams.tend.factreview import FactReview as FactReview
+    from engrams.logs import FeedbackLogRecord as FeedbackLogRecord
+    from engrams.session.runningsummary import ConversationSummariser as ConversationSummariser
+    from engrams.tend.factreview import FactReviewer as FactReviewer
     from engrams.tend.fileuploads import FileUpload as FileUpload
-    from engrams.tend.fileuploads import FileUploads as FileUploads
-    from engrams.tend.garden.cyclestate import CycleReport as CycleReport
-    from engrams.tend.garden.rulejobs import GardenStep as GardenStep
+    from engrams.tend.fileuploads import FileUploadStore as FileUploadStore
+    from engrams.tend.garden.cyclestate import GardenCycleReport as GardenCycleReport
+    from engrams.tend.garden.rulejobs import PlannedGardenStep as PlannedGardenStep
     from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
     from engrams.tend.importruns import ImportRun as ImportRun
     from engrams.vault import Vault
-    from engrams.vault.backup import BackupPlaces, BackupResult
-    from engrams.write.derivedsources import ChangeReport as ChangeReport
+    from engrams.vault.backup import BackupPaths, BackupResult
+    from engrams.write.derivedsources import SourceChangeReport as SourceChangeReport
     from engrams.write.purgeplan import PurgeCandidate as PurgeCandidate
 
 
@@ -129,11 +129,11 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     return found
 
 
-def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat | None, clock: Clock) -> Vault | None:
+def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatModel | None, clock: Clock) -> Vault | None:
     """The vault of a store, where one is on."""
     if not settings.vault.enabled or not settings.enabled or settings.is_volatile:
         return None
-    from engrams.session.turningest import TurnIngest
+    from engrams.session.turningest import TurnIngester
     from engrams.vault import Vault, VaultEditCallbacks, VaultStore
     from engrams.vault import VaultDeps as VaultParts
     from engrams.write.editcascade import cascade_changes
@@ -145,7 +145,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
 
     mirror, card, place = VaultStore(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    prepare = TurnIngest(mirror, embedder, clock, settings).prepare_edit
+    prepare = TurnIngester(mirror, embedder, clock, settings).prepare_edit
     rules = VaultEditCallbacks(
         prepare, follow, lambda record, values: cascade_changes(record, values, mirror, clock()), embed, settings.jobs.lease_seconds, place
     )
@@ -154,7 +154,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: Chat 
     return vault
 
 
-def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecords | None:
+def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecordSource | None:
     """The skills of the configured folder, read on first search."""
     if not settings.skills.folder or not settings.enabled:
         return None
@@ -198,14 +198,16 @@ def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
     return open_feedback_log(settings, clock)
 
 
-def uploads(engine: MemoryEngine) -> FileUploads:
+def uploads(engine: MemoryEngine) -> FileUploadStore:
     """Uploads into an engine's memory, with their own worker.
     RefusedError: they would leave a trace on disk."""
-    from engrams.tend.fileuploads import FileUploads
+    from engrams.tend.fileuploads import FileUploadStore
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    return FileUploads(engine.store, engine.imports.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs)
+    return FileUploadStore(
+        engine.store, engine.imports.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs
+    )
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupResult:
@@ -233,7 +235,7 @@ def _finish_restore(settings: Settings) -> None:
     finish(_list_places(settings))
 
 
-def encryption_status(settings: Settings) -> EncryptionStatus:
+def encryption_status(settings: Settings) -> HomeEncryptionStatus:
     """Encryption of the home, file by file; needs no key."""
     from engrams.encryption.keychange import read_status
 
@@ -325,20 +327,20 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
         return {"memories": number, "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
 
 
-def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeCleaner] | None:
+def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeFileCleaner] | None:
     """Files beside the store, for a purge; None without any."""
     if settings.is_volatile:
         return None
 
-    def purge_in_copy(path: Path, order: PurgeInstruction) -> None:
+    def purge_in_copy(path: Path, order: PurgeOrder) -> None:
         from engrams.store.sqlite.damagedfilepurge import purge_copy
 
         purge_copy(path, settings.store, clock, lambda held: _purge_again(held, None, order, clock))
 
-    def purge_in_backup(path: Path, order: PurgeInstruction) -> None:
+    def purge_in_backup(path: Path, order: PurgeOrder) -> None:
         from engrams.vault.backup import replace_backup
 
-        def purge(places: BackupPlaces) -> None:
+        def purge(places: BackupPaths) -> None:
             home = places.database.parent
             there = _changed(settings, {"home": home, "store.url": "", "vault.path": "", "vault.remote": "", "vault.watch": "off"})
             there = _changed(there, {"vault.enabled": places.vault.exists()})
@@ -349,33 +351,33 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
 
         replace_backup(path, purge)
 
-    def make() -> HomeCleaner:
-        from engrams.vault.homepurge import HomeDeps, HomeFilePurger
+    def make() -> HomeFileCleaner:
+        from engrams.vault.homepurge import HomeFilePurger, HomePurgeDeps
 
-        return HomeFilePurger(HomeDeps(settings.home.expanduser(), _list_places(settings), files, purge_in_copy, purge_in_backup))
+        return HomeFilePurger(HomePurgeDeps(settings.home.expanduser(), _list_places(settings), files, purge_in_copy, purge_in_backup))
 
     return make
 
 
-def _purge_again(held: Store, home: Callable[[], HomeCleaner] | None, order: PurgeInstruction, clock: Clock) -> None:
+def _purge_again(held: Store, home: Callable[[], HomeFileCleaner] | None, order: PurgeOrder, clock: Clock) -> None:
     """Carry out a purge in another store, a copy of ours."""
-    from engrams.tend.memorypurge import MemoryPurge, PurgeDeps
+    from engrams.tend.memorypurge import MemoryPurger, PurgeDeps
 
-    MemoryPurge(PurgeDeps(held, NullEmbedder(), clock, lambda *_: None, home)).execute(order)
+    MemoryPurger(PurgeDeps(held, NullEmbedder(), clock, lambda *_: None, home)).execute(order)
 
 
-def _places(settings: Settings) -> BackupPlaces:
+def _places(settings: Settings) -> BackupPaths:
     if settings.store.url == ":memory:" or is_served(settings):
         raise SettingsError("Only a memory in a file of its own can do this.", hint="Use the database's own tools.")
     return _list_places(settings)
 
 
-def _list_places(settings: Settings) -> BackupPlaces:
-    from engrams.vault.backup import BackupPlaces
+def _list_places(settings: Settings) -> BackupPaths:
+    from engrams.vault.backup import BackupPaths
     from engrams.vault.vaultdependencies import vault_folder
 
     home = settings.home.expanduser()
-    return BackupPlaces(find_database(settings), vault_folder(settings.vault, home), home / "vault.db")
+    return BackupPaths(find_database(settings), vault_folder(settings.vault, home), home / "vault.db")
 
 
 def _changed(settings: Settings, given: dict[str, Any]) -> Settings:

@@ -10,28 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.agentactions import Action, FlushReason, check_action
-from engrams.enginecomponents import Components, EngineDeps
+from engrams.enginecomponents import EngineComponents, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.memoryinspector import MemoryInspector, Place
-from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecords, Store
+from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store
 from engrams.read.cues import extract_turn_query
 from engrams.read.filterparsing import Filter, to_names, to_where
 from engrams.read.readrequest import Moment, ReadRequest, to_as_of, visible_scopes
-from engrams.tend.jobworker import WorkerPool
+from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
 from engrams.write import derivedsources
 from engrams.write import manualedits as edits
 
 if TYPE_CHECKING:
     from engrams.session.extractionqueue import ExtractionQueue
-    from engrams.session.memorycommands import MemoryControl
-    from engrams.session.runningsummary import ConversationSummaries
+    from engrams.session.memorycommands import MemoryCommandHandler
+    from engrams.session.runningsummary import ConversationSummariser
     from engrams.session.sessionregistry import SessionRegistry
-    from engrams.tend.factreview import FactReview
-    from engrams.tend.floorcalibration import ThresholdCalibration
+    from engrams.tend.factreview import FactReviewer
+    from engrams.tend.floorcalibration import ThresholdCalibrator
     from engrams.tend.garden.memorygarden import MemoryGarden
-    from engrams.tend.importexport import ImportResult
-    from engrams.tend.importruns import MemoryImports
+    from engrams.tend.importexport import ImportCounts
+    from engrams.tend.importruns import ImportRunRegistry
     from engrams.tend.linkservice import LinkService
     from engrams.tend.memorytiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
@@ -53,7 +53,7 @@ class MemoryEngine:
         self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
         self.chat_model = deps.chat
         self._deps, self._store, self._clock = deps, deps.store, deps.clock
-        self._components, self._closed = Components(deps), False
+        self._components, self._closed = EngineComponents(deps), False
 
     def add(self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True) -> Receipt:
         """Remember a statement. It is durable and searchable when this returns.
@@ -129,7 +129,7 @@ class MemoryEngine:
         found = [hit.record for hit in self.explain(about, scope=scope).hits]
         return find_candidates(about, Scope.of(scope), self._store, found, self.settings.write.min_words)
 
-    def preview(self, ids: Sequence[str], action: derivedsources.ChangeAction, scope: Place) -> derivedsources.ChangeReport:
+    def preview(self, ids: Sequence[str], action: derivedsources.ChangeAction, scope: Place) -> derivedsources.SourceChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
         some = [self.inspect.get_editable(each, scope) for each in ids]
         return derivedsources.preview_change(some, action, self._store, self.settings.write.min_words)
@@ -207,7 +207,7 @@ class MemoryEngine:
     def load(
         self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
         progress: Progress | None = None,
-    ) -> ImportResult:  # fmt: skip
+    ) -> ImportCounts:  # fmt: skip
         """Import a file, folder or zip; ``-`` is standard input.
         A repeated import stores nothing twice. A broken file is refused whole, unless ``skip_bad``; of several files the report names it.
         ``imports.undo`` takes the report's id. InputError: it holds nothing that can be imported, or its format is unknown."""
@@ -311,11 +311,11 @@ class MemoryEngine:
         return self._components.links
 
     @cached_property
-    def control(self) -> MemoryControl:
+    def control(self) -> MemoryCommandHandler:
         """Requests about memory itself, in words."""
-        from engrams.session.memorycommands import MemoryControl
+        from engrams.session.memorycommands import MemoryCommandHandler
 
-        return MemoryControl(self, self.sessions)
+        return MemoryCommandHandler(self, self.sessions)
 
     @property
     def sessions(self) -> SessionRegistry:
@@ -323,7 +323,7 @@ class MemoryEngine:
         return self._components.sessions
 
     @property
-    def summaries(self) -> ConversationSummaries:
+    def summaries(self) -> ConversationSummariser:
         """Summaries of a prompt's older messages, and of what a conversation taught."""
         return self._components.summaries
 
@@ -333,7 +333,7 @@ class MemoryEngine:
         return self._open().updates
 
     @property
-    def nearness(self) -> ThresholdCalibration:
+    def nearness(self) -> ThresholdCalibrator:
         """Floors of owners from which memories are near, and their calibration."""
         return self._components.nearness
 
@@ -353,12 +353,12 @@ class MemoryEngine:
         return self._components.garden
 
     @property
-    def review(self) -> FactReview:
+    def review(self) -> FactReviewer:
         """Review of old facts by the chat model."""
         return self._components.review
 
     @property
-    def skills(self) -> SkillRecords | None:
+    def skills(self) -> SkillRecordSource | None:
         """Knowledge in files beside memory; None without a folder of it."""
         return self._deps.skills
 
@@ -368,7 +368,7 @@ class MemoryEngine:
         return self._deps.files
 
     @cached_property
-    def imports(self) -> MemoryImports:
+    def imports(self) -> ImportRunRegistry:
         """Imports of an owner: listed, and undone as a whole."""
         return self._components.make_imports(lambda ids, scope, git: self.purge(ids, scope=scope, git=git))
 
@@ -379,7 +379,7 @@ class MemoryEngine:
         return self._store
 
     @property
-    def work(self) -> WorkerPool:
+    def work(self) -> JobWorkerPool:
         """The workers that run jobs."""
         return self._components.runner
 
@@ -394,7 +394,7 @@ class MemoryEngine:
     def _cap_limit(self, limit: int | None) -> int:
         return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
 
-    def _open(self) -> Components:
+    def _open(self) -> EngineComponents:
         if self._closed:
             raise ClosedError
         return self._components

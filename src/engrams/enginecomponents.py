@@ -26,47 +26,47 @@ from engrams.ports import (
     SWEEP,
     TOPICS,
     WAKE,
-    Chat,
+    ChatModel,
     Clock,
     Embedder,
-    HomeCleaner,
+    HomeFileCleaner,
     Job,
     MemoryFiles,
     Reranker,
-    SkillRecords,
+    SkillRecordSource,
     Store,
     TokenCounter,
-    UpkeepGate,
+    UpkeepGatekeeper,
     is_skill,
 )
 from engrams.read import promptcontext, searchpipeline
 from engrams.read.readrequest import ReadDeps, ReadRequest
-from engrams.session.contextdelivery import ContextDelivery
+from engrams.session.contextdelivery import ContextDeliverer
 from engrams.settings import Settings
-from engrams.tend.jobworker import Handler, WorkerPool
+from engrams.tend.jobworker import Handler, JobWorkerPool
 from engrams.tend.plannedfactstart import begin_planned
-from engrams.tend.usagelearning import UsageTracker
-from engrams.tend.vectorbackfill import VectorBackfill
+from engrams.tend.usagelearning import MemoryUsageTracker
+from engrams.tend.vectorbackfill import VectorBackfillJobHandler
 from engrams.types import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
-    from engrams.session.contextfingerprints import InjectedFingerprints
+    from engrams.session.contextfingerprints import InjectedContextFingerprints
     from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.privacymodes import IncognitoSessions
-    from engrams.session.runningsummary import ConversationSummaries
+    from engrams.session.runningsummary import ConversationSummariser
     from engrams.session.sessionfinaliser import SessionFinaliser
     from engrams.session.sessionregistry import SessionRegistry
-    from engrams.session.turningest import TurnIngest
+    from engrams.session.turningest import TurnIngester
     from engrams.session.workingtier import WorkingTier
-    from engrams.tend.changedetectionjob import ChangeDetectionJob
-    from engrams.tend.extractionjob import ExtractionJob
-    from engrams.tend.factreview import FactReview
-    from engrams.tend.floorcalibration import ThresholdCalibration
+    from engrams.tend.changedetectionjob import ChangeDetectionJobHandler
+    from engrams.tend.extractionjob import ExtractionJobHandler
+    from engrams.tend.factreview import FactReviewer
+    from engrams.tend.floorcalibration import ThresholdCalibrator
     from engrams.tend.garden.memorygarden import MemoryGarden
-    from engrams.tend.importruns import MemoryImports, PurgeFunction
+    from engrams.tend.importruns import ImportRunRegistry, PurgeFunction
     from engrams.tend.linkservice import LinkService
-    from engrams.tend.memorypurge import MemoryPurge
+    from engrams.tend.memorypurge import MemoryPurger
     from engrams.tend.memorytiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
 
@@ -80,19 +80,19 @@ class EngineDeps:
     settings: Settings
     store: Store
     embedder: Embedder
-    chat: Chat | None
+    chat: ChatModel | None
     counter: TokenCounter
     clock: Clock
-    upkeep: UpkeepGate
+    upkeep: UpkeepGatekeeper
     reranker: Reranker | None = None
     handlers: Mapping[str, Handler] = field(default_factory=dict)
-    skills: SkillRecords | None = None
+    skills: SkillRecordSource | None = None
     files: MemoryFiles | None = None
-    home: Callable[[], HomeCleaner] | None = None
+    home: Callable[[], HomeFileCleaner] | None = None
     plain: Embedder | None = None
 
 
-class Components:
+class EngineComponents:
     """Components of one engine.
     Unused ones are never imported: a search loads no patterns of the write side."""
 
@@ -107,11 +107,11 @@ class Components:
             self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
             states=store,
         )  # fmt: skip
-        self._backfill = VectorBackfill(store, embedder, clock, settings.embed.batch_size)
+        self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
-        self.runner = WorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep)
-        self.usage = UsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
-        self.delivery = ContextDelivery(settings.delivery, embedder, deps.counter, clock)
+        self.runner = JobWorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep)
+        self.usage = MemoryUsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
+        self.delivery = ContextDeliverer(settings.delivery, embedder, deps.counter, clock)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -131,7 +131,7 @@ class Components:
         section = self.deps.settings.read
         allowed = self.restrict_if_silent(request) is request
         total = (section.context_tokens if tokens is None else tokens) if allowed else 0
-        budget = promptcontext.ContextBudget(
+        budget = promptcontext.ContextTokenBudget(
             total, min(section.prefix_tokens, int((section.prefix_share or not request.text.strip()) * total)), self.deps.counter
         )
         made = promptcontext.build_context(self._restrict_to_rules(request), self.read_deps, budget)
@@ -182,11 +182,11 @@ class Components:
             self.working.drop(owner, ids)
 
     @cached_property
-    def purge(self) -> MemoryPurge:
-        from engrams.tend.memorypurge import MemoryPurge, PurgeDeps
+    def purge(self) -> MemoryPurger:
+        from engrams.tend.memorypurge import MemoryPurger, PurgeDeps
 
         deps = self.deps
-        return MemoryPurge(PurgeDeps(deps.store, deps.embedder, deps.clock, self._drop_purged, deps.home))
+        return MemoryPurger(PurgeDeps(deps.store, deps.embedder, deps.clock, self._drop_purged, deps.home))
 
     def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories being purged, and garden reports that may quote them."""
@@ -202,25 +202,25 @@ class Components:
             self.working.close()
 
     @cached_property
-    def ingest(self) -> TurnIngest:
-        from engrams.session.turningest import TurnIngest
+    def ingest(self) -> TurnIngester:
+        from engrams.session.turningest import TurnIngester
 
         deps = self.deps
         parts = (deps.store, deps.embedder, deps.clock, deps.settings, self.working if self._has_limits else None)
-        return TurnIngest(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
+        return TurnIngester(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
 
     @cached_property
-    def digest(self) -> ExtractionJob:
-        from engrams.tend.extractionjob import ExtractionJob
+    def digest(self) -> ExtractionJobHandler:
+        from engrams.tend.extractionjob import ExtractionJobHandler
 
-        return ExtractionJob(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+        return ExtractionJobHandler(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
 
     @cached_property
-    def changes(self) -> ChangeDetectionJob:
-        from engrams.tend.changedetectionjob import ChangeDetectionJob
+    def changes(self) -> ChangeDetectionJobHandler:
+        from engrams.tend.changedetectionjob import ChangeDetectionJobHandler
 
         deps = self.deps
-        return ChangeDetectionJob(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain)
+        return ChangeDetectionJobHandler(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain)
 
     @cached_property
     def updates(self) -> ExtractionQueue:
@@ -253,17 +253,17 @@ class Components:
         return IncognitoSessions()
 
     @cached_property
-    def injected(self) -> InjectedFingerprints:
-        from engrams.session.contextfingerprints import InjectedFingerprints
+    def injected(self) -> InjectedContextFingerprints:
+        from engrams.session.contextfingerprints import InjectedContextFingerprints
 
-        return InjectedFingerprints()
+        return InjectedContextFingerprints()
 
     @cached_property
-    def summaries(self) -> ConversationSummaries:
-        from engrams.session.runningsummary import ConversationSummaries, SummaryDeps
+    def summaries(self) -> ConversationSummariser:
+        from engrams.session.runningsummary import ConversationSummariser, SummaryDeps
 
         deps, work = self.deps, (self.write_turns, self.updates.hasten, self.deps.files is not None)
-        return ConversationSummaries(SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work), deps.settings.summary)
+        return ConversationSummariser(SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work), deps.settings.summary)
 
     # -------------------------------------------------------------------------------------------------------- upkeep
 
@@ -275,22 +275,22 @@ class Components:
         return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
 
     @cached_property
-    def nearness(self) -> ThresholdCalibration:
-        from engrams.tend.floorcalibration import ThresholdCalibration
+    def nearness(self) -> ThresholdCalibrator:
+        from engrams.tend.floorcalibration import ThresholdCalibrator
 
         def measure(text: str, owner: Scope) -> float:
             return self.search(ReadRequest(text, owner, self.deps.clock(), 1)).nearness
 
         deps = self.deps
-        return ThresholdCalibration(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
+        return ThresholdCalibrator(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
 
     @cached_property
     def tiers(self) -> MemoryTiers:
-        from engrams.tend.longtermmove import TierMover
+        from engrams.tend.longtermmove import LongTermMover
         from engrams.tend.memorytiers import MemoryTiers
 
         deps = self.deps
-        mover = TierMover(deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh)
+        mover = LongTermMover(deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh)
         return MemoryTiers(deps.store, deps.chat, deps.clock, deps.settings, self.working, mover)
 
     @cached_property
@@ -307,28 +307,28 @@ class Components:
         return LinkService(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
 
     @cached_property
-    def review(self) -> FactReview:
-        from engrams.tend.factreview import FactReview
+    def review(self) -> FactReviewer:
+        from engrams.tend.factreview import FactReviewer
 
         deps = self.deps
-        return FactReview(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
+        return FactReviewer(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
 
-    def make_imports(self, purge: PurgeFunction) -> MemoryImports:
+    def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
         """Imports that are undone with ``purge``."""
         from engrams.tend.importexport import ImportTarget
-        from engrams.tend.importruns import MemoryImports
+        from engrams.tend.importruns import ImportRunRegistry
 
         target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock)
-        return MemoryImports(target, purge, self.privacy.is_silent)
+        return ImportRunRegistry(target, purge, self.privacy.is_silent)
 
     @cached_property
     def garden(self) -> MemoryGarden:
-        from engrams.session.sessionlifecycle import IdleSweeper
+        from engrams.session.sessionlifecycle import IdleSessionSweeper
         from engrams.tend.garden.cyclerunner import Chore, GardenDeps
         from engrams.tend.garden.memorygarden import MemoryGarden
 
         deps = self.deps
-        idle = IdleSweeper(deps.store, deps.clock, deps.settings)
+        idle = IdleSessionSweeper(deps.store, deps.clock, deps.settings)
         chores: dict[str, Chore] = {
             "sessions": lambda _: idle.sweep(),
             "embed": lambda _: int(self._backfill.ask()),
@@ -374,10 +374,10 @@ class Components:
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
         """Functions that look for work, each with its period in seconds."""
-        from engrams.session.sessionlifecycle import IdleSweeper
+        from engrams.session.sessionlifecycle import IdleSessionSweeper
 
         deps = self.deps
-        return {IdleSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}
+        return {IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}
 
     def _plan_work(self) -> None:
         """Enqueue backfill and sweeps where they are due."""

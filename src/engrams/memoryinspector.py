@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecords, Store, UpkeepGate, is_skill
+from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecordSource, Store, UpkeepGatekeeper, is_skill
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.filterparsing import to_query_fields
 from engrams.read.readrequest import to_as_of, visible_scopes
@@ -29,8 +29,8 @@ class MemoryInspector:
     Every call that touches memory names its owner; nothing here changes anything."""
 
     def __init__(
-        self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecords | None,
-        upkeep: UpkeepGate,
+        self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecordSource | None,
+        upkeep: UpkeepGatekeeper,
     ) -> None:  # fmt: skip
         self._store, self._clock, self._settings, self._models, self._skills = store, clock, settings, models, skills
         self._upkeep = upkeep

@@ -13,7 +13,7 @@ from tests.campaign.ledger import KEY, Expected, text_of
 from tests.campaign.process import ask, command
 from tests.campaign.world import Findings, World, judge, look
 
-from engrams.store.sqlite.pagedecoder import RawPages, list_cells
+from engrams.store.sqlite.pagedecoder import RawDatabasePages, list_cells
 
 PAGE = 4096
 STORE = ("memory.db", "memory.db-wal")
@@ -128,7 +128,7 @@ def surviving(world: World, whole: Path, damages: list[Damage]) -> set[str]:
 
 def _list_rows(home: Path) -> list[tuple[str, bytes]]:
     """Key and bytes of each memory's row in a whole store; rows with pages of their own count by their text's first part."""
-    pages = RawPages(home / "memory.db")
+    pages = RawDatabasePages(home / "memory.db")
     rows = []
     for number in range(1, pages.count + 1):
         page = pages.page(number)

@@ -28,7 +28,7 @@ from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import ScriptedModel
 from engrams.types import Turn
-from engrams.vault.memoryfilecommands import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 
 OWNER = ("user", "ada")
 SMALL, LARGE = 10_000, 100_000
@@ -104,7 +104,7 @@ def pull(house: House, text: str) -> None:
 
 
 def use_memory_tool(house: House, text: str) -> None:
-    tool = MemoryTool(house.folder)
+    tool = MemoryFileCommandTool(house.folder)
     house.count += 1
     name = f"/memories/{house.count}.txt"
     tool.create(name, text)

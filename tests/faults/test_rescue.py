@@ -125,9 +125,9 @@ def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
     (facts / "mine.md").write_text(said(1) + "\n", "utf-8")
     child = os.fork()
     if not child:
-        from engrams.vault.syncstate import VaultState
+        from engrams.vault.syncstate import VaultStateDatabase
 
-        VaultState.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        VaultStateDatabase.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
             memory.vault.sync()
         os._exit(0)

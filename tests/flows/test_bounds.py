@@ -16,9 +16,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.models.embed.querycache import CachedEmbedder
+from engrams.models.embed.querycache import QueryCachingEmbedder
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
-from engrams.session.contextfingerprints import InjectedFingerprints
+from engrams.session.contextfingerprints import InjectedContextFingerprints
 from engrams.testing import HashEmbedder, SettableClock
 from engrams.text.textcaches import registered_caches, text_cache
 from engrams.types import Context, Kind, Scope
@@ -52,7 +52,7 @@ BOUNDS = {
 
 REMEMBERED = {
     "models.embed.staticembedder._hash_signs": 4_096,
-    "models.embed.wordpiece.WordPiece._spell": 1 << 15,
+    "models.embed.wordpiece.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.counterfactory._estimate_cached": 512,
     "read.cues.namementions._speaker_names": 64,
     "session.contextfingerprints._fingerprint_line": 2_048,
@@ -112,7 +112,7 @@ def decorated() -> Iterator[tuple[str, str, ast.expr]]:
 def test_every_function_that_remembers_is_known() -> None:
     """What takes texts forgets at a purge; what does not is bounded; only what stands in the source is kept for ever."""
     found = {(kind, name) for name, kind, _ in decorated()}
-    assert {name for kind, name in found if kind == "text_cache"} == {name for name in REMEMBERED if "WordPiece" not in name}
+    assert {name for kind, name in found if kind == "text_cache"} == {name for name in REMEMBERED if "WordPieceTokenizer" not in name}
     assert {name for kind, name in found if kind == "lru_cache"} == set(NAMES)
     assert {name for kind, name in found if kind == "cache"} == CLOSED
 
@@ -122,8 +122,8 @@ def test_every_function_that_remembers_is_known() -> None:
 def test_a_function_remembers_so_much_and_no_more(name: str) -> None:
     """Its bound is the one that stands here."""
     most = (REMEMBERED | NAMES)[name]
-    if name.endswith("WordPiece._spell"):
-        call = import_module("engrams.models.embed.wordpiece").WordPiece({"a": 1}).spell
+    if name.endswith("WordPieceTokenizer._spell"):
+        call = import_module("engrams.models.embed.wordpiece").WordPieceTokenizer({"a": 1}).spell
     else:
         module, _, function = name.rpartition(".")
         call = getattr(import_module(f"engrams.{module}"), function)
@@ -208,10 +208,10 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
     }
     with engrams.open(home=str(home), preset=preset, clock=SettableClock(START), **small) as engine:
         live(engine)
-        words = {"TermLexicon._numbers", "WordPiece._ids"}
+        words = {"TermNumberCache._numbers", "WordPieceTokenizer._ids"}
         held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
         assert held == {}
-        assert max(size for name, size in containers(engine) if name == "InjectedFingerprints._owners") == FEW
+        assert max(size for name, size in containers(engine) if name == "InjectedContextFingerprints._owners") == FEW
         searcher = getattr(engine.store, "_store", engine.store)._index_cache  # beside a vault, the store within
         assert searcher.bytes <= 1_000_000
         assert 1 < len(searcher._indexes) < MANY
@@ -239,7 +239,7 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
 @pytest.mark.covers("S3.70")
 def test_marks_of_what_was_shown_are_bounded() -> None:
     """Of one owner two thousand, of all a thousand owners."""
-    echoes = InjectedFingerprints()
+    echoes = InjectedContextFingerprints()
     line = "The {} boat is called after the {} harbour."
     echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
     for number in range(1_200):
@@ -252,7 +252,7 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
 @pytest.mark.covers("S3.70")
 def test_queries_and_judged_sessions_are_bounded() -> None:
     """A remote embedder's last 512 queries, and the last thousand conversations that a judge follows."""
-    embedder = CachedEmbedder(HashEmbedder())
+    embedder = QueryCachingEmbedder(HashEmbedder())
     judge = ListwiseReranker(None, SettableClock(START))
     for number in range(1_200):
         embedder.embed([f"query {number}"], "query")

@@ -12,7 +12,7 @@ import pytest
 
 from engrams import build
 from engrams.errors import InputError
-from engrams.logs import CrisisRecord
+from engrams.logs import CrisisLogRecord
 from engrams.settings import Settings
 from engrams.testing import SettableClock, temp_engine
 from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity, LogWriteOutcome
@@ -32,7 +32,7 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableCloc
         is LogWriteOutcome.STORED
     )
     (record,) = log.list()
-    assert {field.name for field in fields(CrisisRecord)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
+    assert {field.name for field in fields(CrisisLogRecord)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
     assert (record.classifier, record.severity, record.reason) == (CrisisDetectionSource.MODEL, CrisisSeverity.HIGH, "r" * 500)
     assert (record.at, record.owner) == (datetime(2026, 3, 10, 8, tzinfo=UTC), "user/ann")
     assert len(record.session) == 32 and "s1" not in record.session and len(record.id) == 32

@@ -10,7 +10,7 @@ import pytest
 
 from engrams import build
 from engrams.errors import InputError
-from engrams.logs import FeedbackRecord
+from engrams.logs import FeedbackLogRecord
 from engrams.settings import Settings
 from engrams.testing import SettableClock
 from engrams.types.logenums import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
@@ -41,7 +41,7 @@ def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> N
         (FeedbackSource.PROMPT, SessionMedium.VOICE, "user/ann")
     }
     assert newest.at == datetime(2026, 3, 10, 8, tzinfo=UTC) and len(newest.session) == 32
-    assert {field.name for field in fields(FeedbackRecord)} == {"id", "at", "session", "owner", "label", "source", "modality"}
+    assert {field.name for field in fields(FeedbackLogRecord)} == {"id", "at", "session", "owner", "label", "source", "modality"}
 
 
 @pytest.mark.covers("S4.57")

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import pytest
 
-from engrams.models.chat.ollama import OllamaChat
-from engrams.models.chat.openai import OpenAIChat
-from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
-from engrams.models.chat.usagemeter import ModelBudget
+from engrams.models.chat.ollama import OllamaChatServer
+from engrams.models.chat.openai import OpenAIChatServer
+from engrams.models.chat.retryingchat import ChatAnswerLimits, RetryingServerChat
+from engrams.models.chat.usagemeter import DailyModelBudget
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatMessage, ChatRequest, Clock
 from engrams.testing import ScriptedModel, SettableClock
@@ -24,13 +24,13 @@ FACTS = {
 }
 
 
-def spent_today(budget: ModelBudget) -> tuple[int, int]:
+def spent_today(budget: DailyModelBudget) -> tuple[int, int]:
     """Return the calls and tokens of today."""
     return budget._ledger.spend(budget._clock().astimezone(UTC).date().isoformat(), 0, 0)
 
 
 class Connect(Protocol):
-    def __call__(self, server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat: ...
+    def __call__(self, server: ScriptedModel, provider: str = "openai", **options: Any) -> RetryingServerChat: ...
 
 
 @pytest.fixture
@@ -42,19 +42,19 @@ def server() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    made: list[ServedChat] = []
+    made: list[RetryingServerChat] = []
 
-    def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> ServedChat:
+    def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> RetryingServerChat:
         clock: Clock = options.pop("clock", SettableClock())
-        kind: Callable[..., Any] = OllamaChat if provider == "ollama" else OpenAIChat
+        kind: Callable[..., Any] = OllamaChatServer if provider == "ollama" else OpenAIChatServer
         limits = ChatAnswerLimits(
             timeout=options.pop("timeout", 5.0),
             corrections=options.pop("corrections", 3),
             retry=RetryPolicy(retries=options.pop("retries", 3), first_wait=options.pop("first", 0.005)),
         )
         ledger = options.pop("ledger", None)
-        budget = ModelBudget(clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger)
-        model = ServedChat(kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options)
+        budget = DailyModelBudget(clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger)
+        model = RetryingServerChat(kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options)
         made.append(model)
         return model
 

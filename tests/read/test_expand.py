@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engrams.ports import RecordChange, WriteBatch
-from engrams.read.linkexpansion import FACTORS, NodeEdges, cascade_scores, link_bonuses
+from engrams.read.linkexpansion import FACTORS, NodeEdgeCache, cascade_scores, link_bonuses
 from engrams.settings import LinkExpansionSettings, load
 from engrams.testing import temp_engine
 from engrams.types import Edge, EdgeType, Scope, Status
@@ -95,11 +95,11 @@ def test_a_circle_ends() -> None:
 def test_bonuses_are_a_share_from_better_seeds() -> None:
     """A linked memory gets a share of what the better one reaches it with."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
-    found = link_bonuses({"a": 1.0}, NodeEdges(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
+    found = link_bonuses({"a": 1.0}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
     assert found == {"b": (pytest.approx(0.07), "a")}
-    both = link_bonuses({"a": 1.0, "b": 0.5}, NodeEdges(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
+    both = link_bonuses({"a": 1.0, "b": 0.5}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
     assert both == {"b": (pytest.approx(0.07), "a")}, "the better one lends, the lesser one does not lend back"
-    assert link_bonuses({"a": 1.0}, NodeEdges(OWNER, links), LinkExpansionSettings(depth=0)) == {}
+    assert link_bonuses({"a": 1.0}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=0)) == {}
 
 
 @pytest.mark.covers("S3.9")

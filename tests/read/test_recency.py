@@ -13,7 +13,7 @@ from engrams.read import scorefusion
 from engrams.read.confidencedecay import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
 from engrams.read.scorefusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
-from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings, load
+from engrams.settings import ReadSettings, RelevanceThresholdSettings, ScoreWeightSettings, load
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
 
@@ -65,7 +65,7 @@ def test_likeness_freshness_and_importance_are_summed() -> None:
 def test_meaning_and_words_are_merged_seven_to_three() -> None:
     """An item in one list keeps its weighted part."""
     settings = ReadSettings(
-        fusion="sum", weights=ReadWeights(**{**dict.fromkeys(ReadWeights.model_fields, 0.0), "dense": 0.7, "bm25": 0.3})
+        fusion="sum", weights=ScoreWeightSettings(**{**dict.fromkeys(ScoreWeightSettings.model_fields, 0.0), "dense": 0.7, "bm25": 0.3})
     )
     assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx([0.71, 0.35, 0.3])
     engine = preset("engine")

@@ -6,7 +6,7 @@ from typing import Any
 
 import engrams
 from engrams import Turn
-from engrams.session.sessionlifecycle import Session
+from engrams.session.sessionlifecycle import SessionInfo
 from engrams.testing import SettableClock
 from engrams.types import Kind, Record, Status
 
@@ -35,7 +35,7 @@ class Conversation:
             self.clock.forward(minutes=1)
         self.engine.drain()
 
-    def end(self, session: str = "s", scope: Any = ALICE) -> Session:
+    def end(self, session: str = "s", scope: Any = ALICE) -> SessionInfo:
         return self.engine.sessions.end(session, scope=scope)
 
     def records(self, *kinds: Kind, statuses: tuple[Status, ...] = (Status.ACTIVE,)) -> list[Record]:

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.session.memorycommandparser import MemoryCommand, parse_command, parse_decision, parse_number
+from engrams.session.memorycommandparser import ParsedMemoryCommand, parse_command, parse_decision, parse_number
 
 
 @pytest.mark.covers("S4.50")
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("What do you remember about me?", MemoryCommand("list")),
-        ("what do you know about me", MemoryCommand("list")),
-        ("Please show me what you know about me.", MemoryCommand("list")),
-        ("list my memories", MemoryCommand("list")),
-        ("What have you stored about the boat?", MemoryCommand("list", "the boat")),
-        ("What do you remember about my dog, please?", MemoryCommand("list", "my dog")),
-        ("what\u2019s in your memory", MemoryCommand("list")),
-        ("memory status", MemoryCommand("status")),
-        ("How many things do you remember about me?", MemoryCommand("status")),
-        ("Is recall on?", MemoryCommand("status")),
-        ("Turn off your memory", MemoryCommand("recall_off")),
-        ("please switch memory off", MemoryCommand("recall_off")),
-        ("stop using your memory", MemoryCommand("recall_off")),
-        ("turn recall back on", MemoryCommand("recall_on")),
-        ("Switch on memory!", MemoryCommand("recall_on")),
-        ("Save this as a preference: tea without sugar", MemoryCommand("save", "tea without sugar")),
-        ("remember my preference that I hate mornings.", MemoryCommand("save", "I hate mornings")),
-        ("forget that", MemoryCommand("forget_last")),
-        ("Please forget what I just said.", MemoryCommand("forget_last")),
-        ("Forget everything about me", MemoryCommand("forget_all")),
-        ("delete all my memories", MemoryCommand("forget_all")),
-        ("forget number 3", MemoryCommand("forget", number=3)),
-        ("delete #2", MemoryCommand("forget", number=2)),
-        ("forget the second one", MemoryCommand("forget", number=2)),
-        ("Forget that I like tea.", MemoryCommand("forget", "I like tea")),
-        ("could you forget what I told you about Berlin?", MemoryCommand("forget", "Berlin")),
-        ("Delete the memory about my old address", MemoryCommand("forget", "my old address")),
-        ("forget everything about the boat", MemoryCommand("forget", "the boat")),
+        ("What do you remember about me?", ParsedMemoryCommand("list")),
+        ("what do you know about me", ParsedMemoryCommand("list")),
+        ("Please show me what you know about me.", ParsedMemoryCommand("list")),
+        ("list my memories", ParsedMemoryCommand("list")),
+        ("What have you stored about the boat?", ParsedMemoryCommand("list", "the boat")),
+        ("What do you remember about my dog, please?", ParsedMemoryCommand("list", "my dog")),
+        ("what\u2019s in your memory", ParsedMemoryCommand("list")),
+        ("memory status", ParsedMemoryCommand("status")),
+        ("How many things do you remember about me?", ParsedMemoryCommand("status")),
+        ("Is recall on?", ParsedMemoryCommand("status")),
+        ("Turn off your memory", ParsedMemoryCommand("recall_off")),
+        ("please switch memory off", ParsedMemoryCommand("recall_off")),
+        ("stop using your memory", ParsedMemoryCommand("recall_off")),
+        ("turn recall back on", ParsedMemoryCommand("recall_on")),
+        ("Switch on memory!", ParsedMemoryCommand("recall_on")),
+        ("Save this as a preference: tea without sugar", ParsedMemoryCommand("save", "tea without sugar")),
+        ("remember my preference that I hate mornings.", ParsedMemoryCommand("save", "I hate mornings")),
+        ("forget that", ParsedMemoryCommand("forget_last")),
+        ("Please forget what I just said.", ParsedMemoryCommand("forget_last")),
+        ("Forget everything about me", ParsedMemoryCommand("forget_all")),
+        ("delete all my memories", ParsedMemoryCommand("forget_all")),
+        ("forget number 3", ParsedMemoryCommand("forget", number=3)),
+        ("delete #2", ParsedMemoryCommand("forget", number=2)),
+        ("forget the second one", ParsedMemoryCommand("forget", number=2)),
+        ("Forget that I like tea.", ParsedMemoryCommand("forget", "I like tea")),
+        ("could you forget what I told you about Berlin?", ParsedMemoryCommand("forget", "Berlin")),
+        ("Delete the memory about my old address", ParsedMemoryCommand("forget", "my old address")),
+        ("forget everything about the boat", ParsedMemoryCommand("forget", "the boat")),
     ],
 )
-def test_requests_about_memory(text: str, wanted: MemoryCommand) -> None:
+def test_requests_about_memory(text: str, wanted: ParsedMemoryCommand) -> None:
     """Each is understood, however politely."""
     assert parse_command(text) == wanted
 

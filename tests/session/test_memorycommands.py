@@ -8,7 +8,7 @@ import pytest
 
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, RefusedError
-from engrams.session.memorycommands import MemoryControl
+from engrams.session.memorycommands import MemoryCommandHandler
 from engrams.testing import temp_engine
 from engrams.types import Kind, Scope, Status, Turn
 
@@ -37,8 +37,8 @@ def engine() -> Iterator[MemoryEngine]:
 
 
 @pytest.fixture
-def control(engine: MemoryEngine) -> MemoryControl:
-    return MemoryControl(engine, Toggle())
+def control(engine: MemoryEngine) -> MemoryCommandHandler:
+    return MemoryCommandHandler(engine, Toggle())
 
 
 def active(engine: MemoryEngine) -> set[str]:
@@ -46,7 +46,7 @@ def active(engine: MemoryEngine) -> set[str]:
 
 
 @pytest.mark.covers("S4.50")
-def test_forgetting_waits_for_a_yes_on_the_next_turn(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_forgetting_waits_for_a_yes_on_the_next_turn(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """Asked to forget, it asks back; only a yes on the very next turn forgets, and the memory can be restored."""
     asked = control.turn("Forget that Rex is a greyhound.", scope=ANN)
     assert asked is not None and "Rex is a greyhound" in asked.reply and asked.forgotten == ()
@@ -60,7 +60,7 @@ def test_forgetting_waits_for_a_yes_on_the_next_turn(engine: MemoryEngine, contr
 
 @pytest.mark.covers("S4.50")
 @pytest.mark.parametrize("answer", ["no", "Cancel", "never mind", "What time is it?", "yes, but what about cats?"])
-def test_anything_else_forgets_nothing(engine: MemoryEngine, control: MemoryControl, answer: str) -> None:
+def test_anything_else_forgets_nothing(engine: MemoryEngine, control: MemoryCommandHandler, answer: str) -> None:
     """A no cancels; talk about something else leaves the question behind, so that a later yes means nothing."""
     asked = control.turn("Forget about Rex", scope=ANN)
     assert asked is not None
@@ -71,7 +71,7 @@ def test_anything_else_forgets_nothing(engine: MemoryEngine, control: MemoryCont
 
 
 @pytest.mark.covers("S4.51")
-def test_several_matches_are_a_numbered_choice(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_several_matches_are_a_numbered_choice(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """Two memories match: they are numbered; a bad number keeps the options; a good one still needs its yes."""
     asked = control.turn("Forget what I told you about the boat", scope=ANN)
     assert asked is not None and "1. The boat" in asked.reply and "2. The boat" in asked.reply
@@ -89,7 +89,7 @@ def test_several_matches_are_a_numbered_choice(engine: MemoryEngine, control: Me
 
 
 @pytest.mark.covers("S4.51")
-def test_all_of_several(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_all_of_several(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """`all` takes every option, after a yes; `no` none."""
     asked = control.turn("forget about the boat", scope=ANN)
     assert asked is not None
@@ -103,7 +103,7 @@ def test_all_of_several(engine: MemoryEngine, control: MemoryControl) -> None:
 
 
 @pytest.mark.covers("S4.51")
-def test_a_question_put_to_somebody_else(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_a_question_put_to_somebody_else(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """Another owner's pending question is refused, and nothing of anybody's is forgotten."""
     asked = control.turn("Forget about Rex", scope=ANN)
     assert asked is not None
@@ -130,14 +130,14 @@ def test_a_question_put_to_somebody_else(engine: MemoryEngine, control: MemoryCo
         {"owner": "user/ann", "step": "confirm", "ids": ["a"], "more": 1},
     ],
 )
-def test_a_malformed_question_raises(control: MemoryControl, pending: dict[str, object]) -> None:
+def test_a_malformed_question_raises(control: MemoryCommandHandler, pending: dict[str, object]) -> None:
     """What is not what was handed out is an error, not a guess."""
     with pytest.raises(InputError):
         control.turn("yes", scope=ANN, pending=pending)
 
 
 @pytest.mark.covers("S4.50")
-def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """What is remembered is listed by number; the next turn may forget one of them by that."""
     shown = control.turn("What do you remember about me?", scope=ANN)
     assert shown is not None and shown.reply.count("\n") == 3
@@ -156,7 +156,7 @@ def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryContro
 
 
 @pytest.mark.covers("S4.50")
-def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """The status counts, recall is switched and says so, and a preference is saved as one."""
     status = control.turn("How many things do you remember?", scope=ANN)
     assert status is not None and status.reply == "I remember 3 things here. Recall is off."
@@ -174,7 +174,7 @@ def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryContr
     assert len(active(engine)) == 4
 
 
-def test_the_last_thing_said(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_the_last_thing_said(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """`forget that` means the user's last words of this session, not an answer nor another session's."""
     for session, text, role in (("s1", "My PIN is on the door.", "user"), ("s1", "Noted.", "assistant"), ("s2", "I like cats.", "user")):
         engine.observe(Turn(text, role, session=session), scope=ANN)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ def test_the_last_thing_said(engine: MemoryEngine, control: MemoryControl) -> No
     assert again is not None and again.forgotten == ()
 
 
-def test_a_project_forgets_nothing_of_another(engine: MemoryEngine, control: MemoryControl) -> None:
+def test_a_project_forgets_nothing_of_another(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """In a project's scope another project's memory is neither listed nor forgotten."""
     other = engine.add("The other project's secret plan.", scope=(*ANN, "project", "q")).id
     here = (*ANN, "project", "p")

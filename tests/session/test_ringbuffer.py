@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engrams.session.ringbuffer import RingBuffer, RingItem, Source
+from engrams.session.ringbuffer import RingBuffer, Source, WorkingTierItem
 from engrams.settings import TierSettings
 from engrams.types import Kind, Record, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def item(name: str, source: Source = "user") -> RingItem:
+def item(name: str, source: Source = "user") -> WorkingTierItem:
     """An item of that id."""
-    return RingItem(Record(name, Scope(("user", "ann")), Kind.TURN, name, NOW), source, name)
+    return WorkingTierItem(Record(name, Scope(("user", "ann")), Kind.TURN, name, NOW), source, name)
 
 
-def ids(items: tuple[RingItem, ...]) -> list[str]:
+def ids(items: tuple[WorkingTierItem, ...]) -> list[str]:
     """Their ids."""
     return [one.id for one in items]
 

@@ -17,7 +17,7 @@ from engrams import MemoryEngine
 from engrams.errors import InputError
 from engrams.ports import DAILY
 from engrams.session import messagewindow
-from engrams.session.runningsummary import ConversationSummaries, summary_id
+from engrams.session.runningsummary import ConversationSummariser, summary_id
 from engrams.settings import SummarySettings, load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Scope, Status
@@ -74,7 +74,7 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 
 
 @pytest.fixture
-def summaries(engine: MemoryEngine) -> ConversationSummaries:
+def summaries(engine: MemoryEngine) -> ConversationSummariser:
     """Its summaries."""
     return engine.summaries
 
@@ -85,7 +85,7 @@ def cost(engine: MemoryEngine, messages: Any) -> int:
 
 
 @pytest.mark.covers("S1.3")
-def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """Within the budget the very same messages come back, no model is called and nothing is stored."""
     messages = [SYSTEM, *(said(number, 3) for number in range(1, 9))]
     fitted = summaries.fit(messages, scope=ANN, session="s")
@@ -96,7 +96,7 @@ def test_what_fits_comes_back_unchanged(engine: MemoryEngine, summaries: Convers
 
 
 @pytest.mark.covers("S1.4")
-def test_the_limits_must_agree(summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_the_limits_must_agree(summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """A summary has 256 tokens, and must be shorter than the window; `start_tokens` is the window's size unless it is set."""
     assert (SummarySettings().tokens, SummarySettings().start_tokens) == (256, 0)
     for wrong in ({"max_tokens": 256}, {"tokens": 4000}, {"max_tokens": 100, "tokens": 200}):
@@ -114,7 +114,7 @@ def test_the_limits_must_agree(summaries: ConversationSummaries, model: Scripted
 
 
 @pytest.mark.covers("S1.5")
-def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """The second call sees the summary so far and what came after its last message, nothing before; its answer replaces it."""
     messages = [said(number) for number in range(1, 12)]
     model.say("First summary, about w1.", "Second summary, about both.")
@@ -135,7 +135,7 @@ def test_only_new_messages_are_summarised(engine: MemoryEngine, summaries: Conve
 
 
 @pytest.mark.covers("S1.6")
-def test_the_system_message_stays_first(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_the_system_message_stays_first(engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """The window is the system message, the summary and the rest as it was, within budget; the system message is not summarised."""
     model.say("They spoke of words.")
     messages = [SYSTEM, *(said(number) for number in range(1, 31))]
@@ -151,7 +151,7 @@ def test_the_system_message_stays_first(engine: MemoryEngine, summaries: Convers
 
 
 @pytest.mark.covers("S1.6")
-def test_a_summary_that_is_too_long_is_cut(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_a_summary_that_is_too_long_is_cut(engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """Whatever the model answers, the summary keeps to its own limit and the window to its."""
     model.say("word " * 5000)
     fitted = summaries.fit([said(number) for number in range(1, 31)], scope=ANN, session="s")
@@ -173,7 +173,7 @@ def test_a_call_and_its_results_stay_together() -> None:
 
 
 @pytest.mark.covers("S1.8")
-def test_ids_must_be_there_and_new(summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_ids_must_be_there_and_new(summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """A message without an id, two of one id, and one to be summarised that was summarised before are ValueErrors."""
     for wrong in ([{"role": "user", "content": "x"}], [said(1) | {"id": None}], [said(1), said(1)], [said(1) | {"id": 7}]):
         with pytest.raises(ValueError, match="id"):
@@ -189,7 +189,7 @@ def test_ids_must_be_there_and_new(summaries: ConversationSummaries, model: Scri
 
 @pytest.mark.covers("S1.9")
 def test_too_much_to_summarise_is_cut_to_its_end(
-    engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel, caplog: pytest.LogCaptureFixture
+    engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The model gets the last `max_tokens` of it, and a warning says so; nothing fails."""
     model.say("They spoke.")
@@ -256,7 +256,7 @@ def test_without_files_the_journal_keeps_what_was_dropped() -> None:
         assert "friend number 3" in engine.search("friend number 3 oboe", scope=ANN).hits[0].record.text
 
 
-def test_a_failing_model_keeps_the_summary(summaries: ConversationSummaries, model: ScriptedModel) -> None:
+def test_a_failing_model_keeps_the_summary(summaries: ConversationSummariser, model: ScriptedModel) -> None:
     """The summary so far stays, the oldest turns are dropped into the journal, and the notes say why."""
     model.say("First summary.")
     messages = [said(number) for number in range(1, 31)]
@@ -270,7 +270,7 @@ def test_a_failing_model_keeps_the_summary(summaries: ConversationSummaries, mod
 
 
 def test_what_waits_is_learned_before_it_is_summarised(
-    engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel
+    engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel
 ) -> None:
     """Pending updates of the conversation are due at once when its messages leave the window; those of others wait on."""
     engine.observe(engrams.Turn("Kim likes green tea", session="s"), scope=ANN)
@@ -284,7 +284,7 @@ def test_what_waits_is_learned_before_it_is_summarised(
 
 
 def test_erasing_a_turn_erases_the_summary_it_went_into(
-    engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel
+    engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel
 ) -> None:
     """A summary made from a turn is erased with it, found by no search before, and the next one begins anew."""
     first = engine.observe(engrams.Turn("w1 is the secret word of the day", session="s", external_id="m1"), scope=ANN)[0]
@@ -318,7 +318,7 @@ def test_a_cut_never_parts_a_call_from_its_results(parts: list[tuple[str, int]],
 
 
 @pytest.mark.parametrize("text", ["", "\0", "\ud800x", "شكرا " * 50, "👩‍👩‍👧 " * 50, "记忆" * 200, "x" * 200_000])
-def test_hostile_texts_fit_too(engine: MemoryEngine, summaries: ConversationSummaries, model: ScriptedModel, text: str) -> None:
+def test_hostile_texts_fit_too(engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel, text: str) -> None:
     """Any text, and any id, in the messages: the window keeps its budget and the call to the model its form."""
     model.say("ok", "ok")
     messages = [{"id": f"../{n}\u202e", "role": "user", "content": text} for n in range(30)] + [said(99)]

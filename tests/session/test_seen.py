@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.session.contextdelivery import RecentlyShown
+from engrams.session.contextdelivery import RecentlyShownMemories
 from engrams.testing import SettableClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def shown(clock: SettableClock) -> RecentlyShown:
+def shown(clock: SettableClock) -> RecentlyShownMemories:
     """The filter with the document's numbers."""
-    return RecentlyShown(timedelta(minutes=45), 0.3, clock)
+    return RecentlyShownMemories(timedelta(minutes=45), 0.3, clock)
 
 
 @pytest.mark.covers("S3.20")
@@ -35,7 +35,7 @@ def test_a_memory_comes_again_after_its_time() -> None:
 def test_the_same_again_waits_and_so_does_nearly_the_same() -> None:
     """The same set waits 90 seconds, one that overlaps by 0.8 waits 180, even where single ones need not wait."""
     clock = SettableClock(START)
-    seen = RecentlyShown(timedelta(0), 0.3, clock)
+    seen = RecentlyShownMemories(timedelta(0), 0.3, clock)
     seen.mark_shown("one", ["a", "b", "c", "d"])
     clock.forward(seconds=179)
     assert seen.filter_new("one", ["a", "b", "c", "d", "e"]) == ()

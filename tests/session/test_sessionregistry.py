@@ -13,7 +13,7 @@ import engrams
 from engrams import Turn
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import SessionRow
-from engrams.session.sessionlifecycle import SessionState, is_lapsed, state_of
+from engrams.session.sessionlifecycle import SessionPhase, is_lapsed, state_of
 from engrams.session.sessionregistry import SessionRegistry
 from engrams.testing import SettableClock
 from engrams.types import Scope
@@ -134,7 +134,7 @@ def test_exactly_twenty_minutes_is_over() -> None:
     for mixed in ((start.replace(tzinfo=None), start), (start, start.replace(tzinfo=None))):
         with pytest.raises(InputError):
             is_lapsed(*mixed, idle)
-    assert state_of(None, start, idle) is SessionState.ABSENT
+    assert state_of(None, start, idle) is SessionPhase.ABSENT
 
 
 @pytest.mark.covers("S4.45", "S4.46")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engrams.clock import new_id
-from engrams.ports import CandidateQuery, CommitResult, NewRecord, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import CandidateSearchQuery, CommitResult, NewRecord, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Vector
 
@@ -84,7 +84,7 @@ def vector(target: Record, *values: float, model: str = MODEL) -> Vector:
 
 def seek(store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any) -> dict[str, float]:
     """Ids that a search finds in Alice's scope, with the sum of what the sources say."""
-    wanted = CandidateQuery(
+    wanted = CandidateSearchQuery(
         **{
             "reach": reach(),
             "now": at(days=365),

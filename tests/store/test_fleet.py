@@ -85,7 +85,7 @@ def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
 
 def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     """A write that began first and commits last is found by a process that searched in between."""
-    from engrams.store.sql.batchcommit import BatchCommit
+    from engrams.store.sql.batchcommit import BatchCommitter
 
     writer, reader = two
     # Of two kinds: their counts are two rows, so that nothing but the owner parts the writes.
@@ -95,7 +95,7 @@ def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     began, go = threading.Event(), threading.Event()
 
     def commit_slowly(connection: Any) -> None:
-        BatchCommit(WriteBatch("test", "", START, puts=(NewRecord(late),)), writer._dialect).run(connection)
+        BatchCommitter(WriteBatch("test", "", START, puts=(NewRecord(late),)), writer._dialect).run(connection)
         began.set()
         assert go.wait(10)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from tests.store.make import ALICE, BOB, START, Time, add, at, change, record, turn, vector
 
-from engrams.ports import CandidateQuery, NewRecord, RecordQuery, ScopeReach
+from engrams.ports import CandidateSearchQuery, NewRecord, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.text.terms import terms
@@ -51,7 +51,7 @@ def ask(store: SqliteStore, owner: Scope, seed: int) -> Scores:
     """Scores of every candidate, by id."""
     pick = random.Random(seed)
     direction = np.array([pick.gauss(0, 1) for _ in range(8)], np.float32)
-    query = CandidateQuery(
+    query = CandidateSearchQuery(
         reach=ScopeReach(owner, (owner,), tree=True),
         now=at(days=365),
         terms=tuple((term, 1.0) for term in terms(" ".join(pick.choices(WORDS, k=4)))),

@@ -7,7 +7,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, change, found, reach, record, seek, turn, vector
 
 from engrams.errors import ClosedError, InputError
-from engrams.ports import AsOf, CandidateQuery, JobClaim, NewRecord, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import AsOf, CandidateSearchQuery, JobClaim, NewRecord, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.types import Kind, Status
 
 
@@ -121,7 +121,7 @@ def test_a_session_keeps_its_order(store: Store) -> None:
     said = [turn(f"{word} word", recorded_at=at(minutes=place)) for place, word in enumerate(("first", "second", "third"))]
     add(store, *said)
     change(store, said[0], text="first word, edited")
-    pool = store.seek(CandidateQuery(reach(), at(days=1), (("word", 1.0),)))
+    pool = store.seek(CandidateSearchQuery(reach(), at(days=1), (("word", 1.0),)))
     assert [pool.ids[place] for place in np.argsort(pool.place)] == [one.id for one in said]
 
 

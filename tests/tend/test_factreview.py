@@ -12,7 +12,7 @@ from engrams import MemoryEngine
 from engrams.errors import ConflictError, ModelError
 from engrams.ports import REVIEW, NewRecord, WriteBatch
 from engrams.settings import ReviewSettings
-from engrams.tend.factreview import ReviewPlan
+from engrams.tend.factreview import FactReviewPlan
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Status, Turn
 
@@ -231,4 +231,4 @@ def test_reviews_come_by_themselves(model: ScriptedModel, clock: SettableClock) 
 
 def test_an_empty_plan_does_nothing(engine: MemoryEngine) -> None:
     """Nothing to do is nothing done."""
-    assert ReviewPlan("x", ANN).is_empty and engine.review.apply(ReviewPlan("x", ANN)) == ()
+    assert FactReviewPlan("x", ANN).is_empty and engine.review.apply(FactReviewPlan("x", ANN)) == ()

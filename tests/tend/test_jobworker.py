@@ -11,7 +11,7 @@ from engrams import Turn
 from engrams.errors import BudgetError, ConflictError
 from engrams.ports import EXTRACT, Job, JobSpec
 from engrams.settings import JobSettings
-from engrams.tend.jobworker import WorkerPool
+from engrams.tend.jobworker import JobWorkerPool
 from engrams.testing import ScriptedModel, SettableClock
 from engrams.types import Kind
 
@@ -48,7 +48,7 @@ def test_a_budget_that_is_spent_is_no_failure(home: Path) -> None:
             tries += 1
             raise BudgetError
 
-        runner = WorkerPool(memory.store, {"ask": spent}, clock, JobSettings(workers=0, max_attempts=2))
+        runner = JobWorkerPool(memory.store, {"ask": spent}, clock, JobSettings(workers=0, max_attempts=2))
         memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
         for _ in range(6):
             runner.drain(5)
@@ -71,7 +71,7 @@ def test_who_is_always_second_does_not_fail_for_it(home: Path) -> None:
                 raise ConflictError("Somebody else was first.")
             memory.store.finish(job.lease, clock())
 
-        runner = WorkerPool(memory.store, {"ask": second}, clock, JobSettings(workers=0, max_attempts=2))
+        runner = JobWorkerPool(memory.store, {"ask": second}, clock, JobSettings(workers=0, max_attempts=2))
         memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
         for _ in range(22):
             runner.run()

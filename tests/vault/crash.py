@@ -21,7 +21,7 @@ from typing import Any
 import engrams
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Scope, Status
-from engrams.vault.syncstate import VaultState
+from engrams.vault.syncstate import VaultStateDatabase
 
 OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")
@@ -45,7 +45,7 @@ def armed(left: int, acks: int) -> None:
         setattr(os, name, before(name, getattr(os, name)))
     for owner, names in (
         (SqliteStore, ("commit", "clear", "finish", "purge")),
-        (VaultState, ("put", "touch", "untouch", "drop", "add_erasures")),
+        (VaultStateDatabase, ("put", "touch", "untouch", "drop", "add_erasures")),
     ):
         for name in names:
             setattr(owner, name, before(f"{owner.__name__}.{name}", getattr(owner, name)))

@@ -10,7 +10,7 @@ from tests.vault.conftest import Desk
 
 from engrams.errors import InputError
 from engrams.types import Scope
-from engrams.vault.memoryfilecommands import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 
 BOB = Scope(("user", "bob"))
 
@@ -36,7 +36,7 @@ def test_a_pipe_is_reported_and_never_opened(desk: Desk) -> None:
 @pytest.mark.parametrize("odd", [[None, {}], ["a", "b"], {"a": 1, "b": 2}, 7, [1.5, float("inf")]], ids=repr)
 def test_odd_arguments_of_the_memory_tool_are_told(tmp_path: Path, odd: object) -> None:
     """Neither a range nor a line of an odd type raises anything but an error for the model."""
-    tool = MemoryTool(tmp_path / "files")
+    tool = MemoryFileCommandTool(tmp_path / "files")
     tool.run({"command": "create", "path": "/memories/a.md", "file_text": "one\ntwo\n"})
     with pytest.raises(InputError):
         tool.run({"command": "view", "path": "/memories/a.md", "view_range": odd})

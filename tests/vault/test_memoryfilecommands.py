@@ -10,13 +10,13 @@ from tests.vault.conftest import ALICE, Desk
 
 from engrams.errors import EngramsError
 from engrams.types import Scope, Status
-from engrams.vault.memoryfilecommands import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 
 
 @pytest.fixture
-def tool(tmp_path: Path) -> MemoryTool:
+def tool(tmp_path: Path) -> MemoryFileCommandTool:
     (tmp_path / "m").mkdir()
-    return MemoryTool(tmp_path / "m")
+    return MemoryFileCommandTool(tmp_path / "m")
 
 
 def refused(call: Callable[..., str], *given: object) -> str:
@@ -26,7 +26,7 @@ def refused(call: Callable[..., str], *given: object) -> str:
     return caught.value.message
 
 
-def test_files_are_made_viewed_changed_and_moved(tool: MemoryTool) -> None:
+def test_files_are_made_viewed_changed_and_moved(tool: MemoryFileCommandTool) -> None:
     """Each command answers in the words that models know, and does what it says."""
     assert tool.create("/memories/a/b.txt", "one\ntwo\r\nthree") == "File created successfully at: /memories/a/b.txt"
     assert (
@@ -46,7 +46,7 @@ def test_files_are_made_viewed_changed_and_moved(tool: MemoryTool) -> None:
     assert not (tool.root / "c").exists() and (tool.root.stat().st_mode & 0o777)
 
 
-def test_wrong_calls_are_told_what_is_wrong(tool: MemoryTool) -> None:
+def test_wrong_calls_are_told_what_is_wrong(tool: MemoryFileCommandTool) -> None:
     """Missing, existing, ambiguous and impossible things are errors that say so; nothing changes."""
     tool.create("/memories/x.txt", "a\nb\na\n")
     assert refused(tool.create, "/memories/x.txt", "y") == "File /memories/x.txt already exists"
@@ -67,7 +67,7 @@ def test_wrong_calls_are_told_what_is_wrong(tool: MemoryTool) -> None:
     "path",
     ["/etc/passwd", "memories/x", "/memories/../../x", "/memories/.git/config", "/memories/a\\..\\b", "/memories/x\0", "/memoriesx", ""],
 )
-def test_nothing_outside_is_reached(tool: MemoryTool, path: str) -> None:
+def test_nothing_outside_is_reached(tool: MemoryFileCommandTool, path: str) -> None:
     """Paths that lead out, or to hidden files, are refused by every command."""
     for call, more in (
         (tool.view, ()),
@@ -81,7 +81,7 @@ def test_nothing_outside_is_reached(tool: MemoryTool, path: str) -> None:
     assert list(tool.root.parent.iterdir()) == [tool.root]
 
 
-def test_a_model_s_call_is_carried_out_as_it_comes(tool: MemoryTool) -> None:
+def test_a_model_s_call_is_carried_out_as_it_comes(tool: MemoryFileCommandTool) -> None:
     """A call is one object; unknown commands, missing, extra and mistyped parameters are errors for the model."""
     made = tool.run({"command": "create", "path": "/memories/a.txt", "file_text": "one\ntwo\n"})
     assert made == "File created successfully at: /memories/a.txt"
@@ -107,7 +107,7 @@ def test_a_model_s_call_is_carried_out_as_it_comes(tool: MemoryTool) -> None:
     assert list(tool.root.iterdir()) == []
 
 
-def test_links_are_not_followed_out(tool: MemoryTool, tmp_path: Path) -> None:
+def test_links_are_not_followed_out(tool: MemoryFileCommandTool, tmp_path: Path) -> None:
     """A symbolic link that leads out is neither read, written, listed nor walked."""
     (tmp_path / "secret.txt").write_text("secret")
     (tool.root / "file").symlink_to(tmp_path / "secret.txt")

@@ -18,7 +18,7 @@ from engrams.testing import SettableClock
 from engrams.types import Kind, Record, Scope
 from engrams.vault import memorymd
 from engrams.vault import vaultpaths as paths
-from engrams.vault.dailynotes import NoteFlush
+from engrams.vault.dailynotes import NoteFlushRequest
 from engrams.vault.dreamconsolidation import DREAM
 from engrams.vault.notesearchindex import estimate_tokens, split_pieces
 from engrams.vault.outboxjobs import DAILY
@@ -75,13 +75,13 @@ def test_what_was_said_is_written_down_by_rules(make: Callable[..., Desk]) -> No
     """Without a model at most ten statements go under a heading that gives the reason, in a file with the day as title."""
     desk = make()
     said = say(desk, *[f"We decided to use plan number {number} for the house." for number in range(14)], "What is that?")
-    assert desk.vault.days.daily.flush(NoteFlush(OWNER, said, "trim")) is True
+    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, said, "trim")) is True
     text = note(desk)
     assert text.startswith("# 2026-03-02\n\n## 10:00 trim\n\n- We decided")
     assert text.count("\n- ") == 10 and "What is that" not in text
-    assert desk.vault.days.daily.flush(NoteFlush(OWNER, [])) is False
+    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, [])) is False
     more = say(desk, "My sister Anna visits us in May this year.")
-    assert desk.vault.days.daily.flush(NoteFlush(OWNER, more, "overflow"))
+    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, more, "overflow"))
     assert note(desk).count("# 2026-03-02\n") == 1 and "## 10:00 overflow\n\n- My sister Anna" in note(desk)
 
 
@@ -90,9 +90,9 @@ def test_what_was_said_is_written_down_by_rules(make: Callable[..., Desk]) -> No
 def test_a_model_that_finds_nothing_writes_nothing(make: Callable[..., Desk], nothing: str) -> None:
     """An empty answer, None, or the same in Chinese writes no file; a model that fails leaves it to the rules."""
     desk = make(nothing, ModelError("down"))
-    assert desk.vault.days.daily.flush(NoteFlush(OWNER, say(desk, "We talked about this and that today."))) is False
+    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, say(desk, "We talked about this and that today."))) is False
     assert note(desk) == ""
-    assert desk.vault.days.daily.flush(NoteFlush(OWNER, say(desk, "The new office is in Turin, near the river."))) is True
+    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, say(desk, "The new office is in Turin, near the river."))) is True
     assert "- The new office is in Turin" in note(desk)
 
 
@@ -103,9 +103,9 @@ def test_nothing_is_written_down_twice(make: Callable[..., Desk]) -> None:
     said = say(desk, "The new office is in Turin, near the river.")
     timer = say(desk, "Run the nightly report for everyone.", meta={"scheduled": True}) + say(desk, "The report is done.", role="assistant")
     daily = desk.vault.days.daily
-    assert daily.flush(NoteFlush(OWNER, said + timer)) and not daily.flush(NoteFlush(OWNER, said + timer))
+    assert daily.flush(NoteFlushRequest(OWNER, said + timer)) and not daily.flush(NoteFlushRequest(OWNER, said + timer))
     assert "nightly" not in str(desk.model.asked[0].messages)  # type: ignore[attr-defined]
-    assert not daily.flush(NoteFlush(OWNER, timer))
+    assert not daily.flush(NoteFlushRequest(OWNER, timer))
     day = date(2026, 3, 2)
     assert daily.summarise(OWNER, day) and not daily.summarise(OWNER, day)
     say(desk, "One more thing was said about Turin.")

@@ -86,7 +86,12 @@ records = st.builds(
 )
 links = st.lists(
     st.builds(
-        recordmarkdown.FileLink, st.sampled_from(EdgeType), names, st.floats(0, 1), st.integers(1, 99), st.sampled_from(["", "../a/b"])
+        recordmarkdown.RecordFileLink,
+        st.sampled_from(EdgeType),
+        names,
+        st.floats(0, 1),
+        st.integers(1, 99),
+        st.sampled_from(["", "../a/b"]),
     ),
     max_size=4,
     unique_by=lambda link: (link.type, link.target),
@@ -114,7 +119,7 @@ def edges(found: recordmarkdown.RecordFileContent) -> set[tuple[str, str, float,
 @example(plain(text="---\nid: stolen\n---\n"), ())
 @example(plain(meta={"k" * 1500: "v", "a": {"b" * 1200: [1, 1.0, True, None]}}), ())
 @example(plain(importance=1e-07, meta={"n": 1e22}), ())
-def test_any_record_comes_back_exactly(record: Record, told: tuple[recordmarkdown.FileLink, ...]) -> None:
+def test_any_record_comes_back_exactly(record: Record, told: tuple[recordmarkdown.RecordFileLink, ...]) -> None:
     """Whatever a record and its links hold, its file gives the same back, and the body is the text and nothing else."""
     text = recordmarkdown.render_entry(record, told)
     found = recordmarkdown.parse_entry(text.encode().decode())

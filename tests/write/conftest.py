@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engrams.ports import Chat, Embedder, RecordQuery, ScopeReach, WriteBatch
+from engrams.ports import ChatModel, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.types import Kind, Record, Scope, Status, Turn
 from engrams.write import writepipeline
-from engrams.write.turnconversion import JournaledTurns, journal_turns
+from engrams.write.turnconversion import TurnIngestRecords, journal_turns
 from engrams.write.writedependencies import WriteDeps
 
 ALICE = Scope.of(("user", "alice"))
@@ -30,16 +30,16 @@ class Talk:
         self.now = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
         self.store = SqliteStore.open(":memory:", StoreSettings(), lambda: self.now)
         self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
-        self.chat: Chat | None = None
+        self.chat: ChatModel | None = None
         self.embedder: Embedder | None = None
         self.last: writepipeline.ExtractionBatch | None = None
-        self.journaled: JournaledTurns | None = None
+        self.journaled: TurnIngestRecords | None = None
 
     @property
     def deps(self) -> WriteDeps:
         return WriteDeps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
 
-    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> JournaledTurns:
+    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> TurnIngestRecords:
         """Journal only."""
         some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
         self.journaled = journal_turns(some, scope, self.deps, kind=kind, channel=channel)

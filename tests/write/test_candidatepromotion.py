@@ -10,7 +10,7 @@ import pytest
 
 from engrams.types import LAYER_OF, Evidence, Kind, Record, Scope, Status
 from engrams.write.candidatepromotion import (
-    HeldCluster,
+    HeldCandidateCluster,
     PromotionEvidence,
     cluster_held,
     find_matching,
@@ -91,13 +91,13 @@ def test_what_bears_a_statement_out(strength: int, hold: str, account: tuple[str
     """Said twice; or once, and twice in the account, or in an earlier session; repetition asks for more than an account."""
     one = held("a", "tea", strength=strength, meta={"hold": hold})
     before = (held("z", "tea", session="before"),) if earlier else ()
-    assert bool(promotion_reason(HeldCluster((one,)), PromotionEvidence((turn("a"),), account, before))) is promoted
+    assert bool(promotion_reason(HeldCandidateCluster((one,)), PromotionEvidence((turn("a"),), account, before))) is promoted
 
 
 @pytest.mark.covers("S4.14")
 def test_a_statement_nobody_made_is_not_borne_out_by_an_account() -> None:
     """Without a turn in which it was said, the account alone promotes nothing."""
-    assert not promotion_reason(HeldCluster((held("a", "tea"),)), PromotionEvidence((), ("tea", "They drank tea."), ()))
+    assert not promotion_reason(HeldCandidateCluster((held("a", "tea"),)), PromotionEvidence((), ("tea", "They drank tea."), ()))
 
 
 @pytest.mark.covers("S4.16")

@@ -9,7 +9,7 @@ import pytest
 
 from engrams.types import Evidence, Kind
 from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.storagepolicy import PolicyDecision, check_guards, clamp_decision, decide, has_support
+from engrams.write.storagepolicy import StoragePolicyDecision, check_guards, clamp_decision, decide, has_support
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 
@@ -52,7 +52,7 @@ def test_preferences_against_safety_are_dropped_whatever_anybody_says(text: str)
     rule = candidate(text, kind=Kind.RULE)
     assert decide(rule, mode="rules", explicit=True, floor=0.0).action == "drop"
     assert decide(rule, mode="off", explicit=True, floor=0.0).action == "drop"
-    assert clamp_decision(rule, PolicyDecision("commit_now", "llm_policy: the user insists")).action == "drop"
+    assert clamp_decision(rule, StoragePolicyDecision("commit_now", "llm_policy: the user insists")).action == "drop"
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_losses_and_low_views_of_oneself_are_not_committed_at_once() -> None:
     low = candidate("Alice is a failure")
     assert decide(loss, mode="rules", explicit=False, floor=0.0).action == "commit_at_session_end"
     assert decide(low, mode="rules", explicit=False, floor=0.0).action == "require_repetition"
-    assert clamp_decision(loss, PolicyDecision("commit_now", "llm_policy: plain")).action == "commit_at_session_end"
-    assert clamp_decision(low, PolicyDecision("commit_now", "llm_policy: plain")).action == "require_repetition"
+    assert clamp_decision(loss, StoragePolicyDecision("commit_now", "llm_policy: plain")).action == "commit_at_session_end"
+    assert clamp_decision(low, StoragePolicyDecision("commit_now", "llm_policy: plain")).action == "require_repetition"
 
 
 @pytest.mark.covers("S4.3")
@@ -103,7 +103,7 @@ def test_reasons_are_given_and_short() -> None:
         ruling = decide(candidate("Alice loves tea"), mode=mode, explicit=False, floor=0.0)  # type: ignore[arg-type]
         assert ruling.action in ("commit_now", "commit_at_session_end", "require_repetition", "drop")
         assert 0 < len(ruling.reason) <= 240
-    assert len(clamp_decision(candidate("Alice loves tea"), PolicyDecision("commit_now", "x" * 900)).reason) <= 240
+    assert len(clamp_decision(candidate("Alice loves tea"), StoragePolicyDecision("commit_now", "x" * 900)).reason) <= 240
 
 
 @pytest.mark.covers("S4.7")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from engrams.errors import InputError
-from engrams.settings import SizeLimits, WriteSettings
+from engrams.settings import SizeLimitSettings, WriteSettings
 from engrams.types import Kind, Layer, Scope, Turn
 from engrams.write.turnconversion import TRUST, ingest_turn
 
@@ -18,7 +18,7 @@ KEY = "sk-" + "proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8v"
 
 
 def record(turn: Turn, **write: object):  # type: ignore[no-untyped-def]
-    return ingest_turn(turn, ALICE, NOW, WriteSettings().model_copy(update=write), SizeLimits())
+    return ingest_turn(turn, ALICE, NOW, WriteSettings().model_copy(update=write), SizeLimitSettings())
 
 
 def test_a_turn_becomes_a_record() -> None:
@@ -42,7 +42,7 @@ def test_trust_follows_the_channel() -> None:
         assert made.trust == TRUST[role]
         assert made.provenance.channel == role
     with pytest.raises(InputError):
-        ingest_turn(Turn("some text"), ALICE, NOW, WriteSettings(), SizeLimits(), channel="telepathy")
+        ingest_turn(Turn("some text"), ALICE, NOW, WriteSettings(), SizeLimitSettings(), channel="telepathy")
 
 
 @pytest.mark.covers("S3.51")

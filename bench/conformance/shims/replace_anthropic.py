@@ -13,7 +13,7 @@ from anyio import Path as AsyncPath
 
 import engrams
 from engrams.surfaces.adapters import AnthropicMemoryTool, AsyncAnthropicMemoryTool
-from engrams.vault.memoryfilecommands import MemoryTool
+from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 
 
 def open_memory(base_path: str) -> engrams.MemoryEngine:
@@ -27,7 +27,7 @@ def mirror(documents: Path) -> str:
     return str(folder)
 
 
-class CheckedFiles(MemoryTool):
+class CheckedFiles(MemoryFileCommandTool):
     """Files whose paths are resolved by a function that a test may replace."""
 
     __slots__ = ("check",)
@@ -36,7 +36,7 @@ class CheckedFiles(MemoryTool):
         return Path(str(self.check(path)))
 
 
-def check_by(files: MemoryTool, check: Any) -> CheckedFiles:
+def check_by(files: MemoryFileCommandTool, check: Any) -> CheckedFiles:
     made = CheckedFiles(files.root, files.mounts, files.changed, files.clean)
     object.__setattr__(made, "check", check)
     return made

@@ -49,7 +49,7 @@ export interface EvidenceQuoteResponse {
   speaker: string
 }
 
-export interface FieldCondition {
+export interface FieldConditionInput {
   field: string
   op?: "eq" | "ne" | "in" | "nin" | "gt" | "gte" | "lt" | "lte" | "contains" | "exists"
   value?: unknown
@@ -140,7 +140,7 @@ export interface SearchRequest {
   as_of?: string | null
   kinds?: Kind[]
   /** Tests that must all hold. */
-  where?: FieldCondition[]
+  where?: FieldConditionInput[]
   /** Also what was superseded or archived. */
   history?: boolean
 }

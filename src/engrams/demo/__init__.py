@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class DemoQuestion:
+class DemoSampleQuestion:
     """Hold a question about the sample; unanswerable ones have no evidence."""
 
     id: str
@@ -28,7 +28,7 @@ def sample_path() -> Path:
     return Path(str(resources.files(__name__) / "sample.jsonl"))
 
 
-def load_questions() -> tuple[DemoQuestion, ...]:
+def load_questions() -> tuple[DemoSampleQuestion, ...]:
     """Load the questions, in the order of the file."""
     rows = json.loads((resources.files(__name__) / "questions.json").read_text("utf-8"))
-    return tuple(DemoQuestion(**{**row, "evidence": tuple(row["evidence"])}) for row in rows)
+    return tuple(DemoSampleQuestion(**{**row, "evidence": tuple(row["evidence"])}) for row in rows)

@@ -44,7 +44,7 @@ Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class HomeFileEncryption:
+class HomeFileEncryptionState:
     """A file of a home that holds memory.
 
     ``kind``: database, log (lines), or file. ``state``: plain, encrypted, or former (has the key from before a change)."""
@@ -55,7 +55,7 @@ class HomeFileEncryption:
 
 
 @dataclass(frozen=True, slots=True)
-class EncryptionStatus:
+class HomeEncryptionStatus:
     """Encryption of a home.
 
     ``source``: where its key comes from; ``changing``: a change was cut short; ``readable``: the vault, which stays plain."""
@@ -64,7 +64,7 @@ class EncryptionStatus:
     source: str
     place: str
     changing: bool
-    files: tuple[HomeFileEncryption, ...]
+    files: tuple[HomeFileEncryptionState, ...]
     readable: Path | None
 
     @property
@@ -72,14 +72,14 @@ class EncryptionStatus:
         return tuple(one.path for one in self.files if one.state == "plain")
 
 
-def read_status(home: Path, vault: Path) -> EncryptionStatus:
+def read_status(home: Path, vault: Path) -> HomeEncryptionStatus:
     """Read how a home is encrypted; needs no key."""
     header = read_header(home)
     files = tuple(_classify(path, kind, None) for path, kind in list_files(home))
     readable = vault if vault.exists() else None
     if header is None:
-        return EncryptionStatus(False, "", "", False, files, readable)
-    return EncryptionStatus(bool(header.now), header.kind, header.place, header.is_changing, files, readable)
+        return HomeEncryptionStatus(False, "", "", False, files, readable)
+    return HomeEncryptionStatus(bool(header.now), header.kind, header.place, header.is_changing, files, readable)
 
 
 def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, report: Report) -> int:
@@ -212,7 +212,7 @@ def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) 
     return len(todo)
 
 
-def _recode(one: HomeFileEncryption, keys: HomeKeyring) -> None:
+def _recode(one: HomeFileEncryptionState, keys: HomeKeyring) -> None:
     path, fresh = one.path, one.path.with_name(one.path.name + _FRESH)
     target = path
     if one.kind == "database":
@@ -227,7 +227,7 @@ def _recode(one: HomeFileEncryption, keys: HomeKeyring) -> None:
     sync_folder(path.parent)
 
 
-def _classify(path: Path, kind: str, keys: HomeKeyring | None) -> HomeFileEncryption:
+def _classify(path: Path, kind: str, keys: HomeKeyring | None) -> HomeFileEncryptionState:
     """Find out which key a file has."""
     if kind == "database":
         plain = pagereader.is_plain(path)
@@ -236,8 +236,8 @@ def _classify(path: Path, kind: str, keys: HomeKeyring | None) -> HomeFileEncryp
     else:
         plain = not fileencryption.is_sealed(path)
     if plain or keys is None:
-        return HomeFileEncryption(path, kind, "plain" if plain else "encrypted")
-    return HomeFileEncryption(path, kind, "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former")
+        return HomeFileEncryptionState(path, kind, "plain" if plain else "encrypted")
+    return HomeFileEncryptionState(path, kind, "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former")
 
 
 def _has_key(path: Path, kind: str, key: bytes) -> bool:

@@ -26,10 +26,10 @@ from engrams.formats.parseditems import ParsedTurn as ParsedTurn
 from engrams.formats.parseditems import UnreadablePiece as UnreadablePiece
 from engrams.formats.plaintext import parse_memories as parse_memories
 from engrams.formats.textdecoder import STDIN as STDIN
-from engrams.formats.textdecoder import Origin, TextFeed, iter_bytes, open_text
+from engrams.formats.textdecoder import DecodedTextReader, Origin, iter_bytes, open_text
 from engrams.types import NO_META, Meta, Record
 
-_ReadFunction: TypeAlias = Callable[[TextFeed], Iterator[ImportItem | UnreadablePiece]]
+_ReadFunction: TypeAlias = Callable[[DecodedTextReader], Iterator[ImportItem | UnreadablePiece]]
 
 _READERS: dict[str, _ReadFunction] = {
     "engrams": lambda feed: engramsjsonl.read(feed.lines()),

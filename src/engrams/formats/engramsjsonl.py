@@ -13,7 +13,7 @@ from typing import Any
 
 from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError
-from engrams.formats.jsonstream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ExportedEdge, ExportedRecord, UnreadablePiece
 from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Json, Kind, Layer, Meta, Provenance, Record, Scope, Status, Tier
 
@@ -147,7 +147,7 @@ def _parse_line(line: tuple[int, str] | UnreadablePiece) -> Record | Edge | Hist
                 return _history_from_json(held)
             case _:
                 return UnreadablePiece(number, "A record, an edge or a history entry was expected.")
-    except MalformedError as problem:
+    except MalformedJsonError as problem:
         return UnreadablePiece(number, f"This line is {problem}.", broken=True)
     except (ValueError, EngramsError) as problem:
         if isinstance(problem, InputError):

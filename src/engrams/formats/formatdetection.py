@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from engrams.formats.jsonstream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedJsonError, parse
 
 Format: TypeAlias = Literal["engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp"]
 
@@ -70,7 +70,7 @@ def _match_format(shape: _JsonShape) -> Format | None:
 def _is_json(text: str) -> bool:
     try:
         parse(text)
-    except MalformedError:
+    except MalformedJsonError:
         return False
     return True
 
@@ -94,7 +94,7 @@ def _holds_turn(line: str) -> bool:
         return False
     try:
         value = parse(line)
-    except MalformedError:
+    except MalformedJsonError:
         return False
     return isinstance(value, dict) and bool(_TURN_KEYS & value.keys())
 

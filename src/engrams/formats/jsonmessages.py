@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment, role_and_speaker, scope_label
-from engrams.formats.jsonstream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
@@ -26,7 +26,7 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
             continue
         try:
             value = parse(text)
-        except MalformedError as problem:
+        except MalformedJsonError as problem:
             yield UnreadablePiece(number, f"This line is {problem}.", broken=True)
         else:
             yield from read_value(value, number)

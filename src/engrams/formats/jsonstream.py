@@ -17,7 +17,7 @@ _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 _SLACK = 16
 
 
-class MalformedError(ValueError):
+class MalformedJsonError(ValueError):
     """Malformed JSON; ``incomplete`` if more text might complete it."""
 
     def __init__(self, message: str, *, incomplete: bool = False) -> None:
@@ -26,10 +26,10 @@ class MalformedError(ValueError):
 
 
 def parse(text: str) -> Json:
-    """Parse one JSON value. MalformedError: it is anything else."""
+    """Parse one JSON value. MalformedJsonError: it is anything else."""
     value, end = _decode(text, _skip_space(text, 0))
     if _skip_space(text, end) != len(text):
-        raise MalformedError("not JSON: text after its end")
+        raise MalformedJsonError("not JSON: text after its end")
     return value
 
 
@@ -38,7 +38,7 @@ def read_elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, J
 
     A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it holds under other
     keys; an object without such a list gives itself."""
-    reader = _StreamReader(pieces)
+    reader = _JsonStreamReader(pieces)
     while (char := reader.peek()) and not reader.broken:
         if char == "[":
             yield from reader.read_list()
@@ -53,12 +53,12 @@ def _decode(text: str, at: int) -> tuple[Json, int]:
     try:
         return _DECODER.raw_decode(text, at)
     except RecursionError:
-        raise MalformedError("nested too deeply") from None
+        raise MalformedJsonError("nested too deeply") from None
     except json.JSONDecodeError as problem:
         cut = problem.msg.startswith("Unterminated") or problem.pos >= len(text) - _SLACK
-        raise MalformedError(f"not JSON: {problem.msg}", incomplete=cut) from None
+        raise MalformedJsonError(f"not JSON: {problem.msg}", incomplete=cut) from None
     except ValueError:
-        raise MalformedError("holds a number with too many digits") from None
+        raise MalformedJsonError("holds a number with too many digits") from None
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -66,7 +66,7 @@ def _skip_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-class _StreamReader:
+class _JsonStreamReader:
     """Track a position in a text that is still being read."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
@@ -112,7 +112,7 @@ class _StreamReader:
             try:
                 name = self._read_value()
                 if self.peek() != ":":
-                    raise MalformedError("a colon was expected")
+                    raise MalformedJsonError("a colon was expected")
                 self._move_to(self._at + 1)
                 if self.peek() == "[" and name == key:
                     found = True
@@ -121,7 +121,7 @@ class _StreamReader:
                         return
                 else:
                     rest[name] = self._read_value()
-            except MalformedError as problem:
+            except MalformedJsonError as problem:
                 yield self._end_broken(f"The object is {problem}.")
                 return
             if self.peek() == ",":
@@ -138,7 +138,7 @@ class _StreamReader:
         line, self.stuck = self._line, False
         try:
             yield line, self._read_value()
-        except MalformedError as problem:
+        except MalformedJsonError as problem:
             yield UnreadablePiece(line, f"This piece is {problem}.", broken=True)
             self.stuck = True
             self.broken = not self._skip_value()
@@ -151,12 +151,12 @@ class _StreamReader:
                 if end < len(self._text) or self._text[end - 1] in '"]}' or not self._read_more(1):
                     self._move_to(end)
                     return value
-            except MalformedError as problem:
+            except MalformedJsonError as problem:
                 size = len(self._text) - self._at
                 if not problem.incomplete:
                     raise
                 if size > LIMIT:
-                    raise MalformedError(f"longer than {LIMIT:,} characters") from None
+                    raise MalformedJsonError(f"longer than {LIMIT:,} characters") from None
                 if not self._read_more(max(CHUNK, size)):
                     raise
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id
-from engrams.formats.jsonstream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
@@ -19,7 +19,7 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
         elif line[1].strip(" \t\r\0"):
             try:
                 yield from _read_entry(line[0], parse(line[1]))
-            except MalformedError as problem:
+            except MalformedJsonError as problem:
                 yield UnreadablePiece(line[0], f"This line is {problem}.", broken=True)
 
 

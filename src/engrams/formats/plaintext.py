@@ -11,7 +11,7 @@ from datetime import datetime
 from engrams.formats.fieldparsers import derive_id, first_filled, parse_moment, role_and_speaker
 from engrams.formats.jsonmessages import ID_FIELDS
 from engrams.formats.jsonmessages import read_value as read_value
-from engrams.formats.jsonstream import MalformedError, parse
+from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, Turn
 
@@ -50,7 +50,7 @@ def parse_memories(text: str, conversation: str = "default") -> Iterator[ParsedT
     if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
         try:
             values = _find_entries(parse(text.lstrip("\ufeff")))
-        except MalformedError:
+        except MalformedJsonError:
             values = None
         if values is not None:
             yield from _read_values(values, conversation)

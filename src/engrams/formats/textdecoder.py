@@ -55,7 +55,7 @@ def _decode_western(problem: UnicodeError) -> tuple[str, int]:
 codecs.register_error("engrams.western", _decode_western)
 
 
-class TextFeed:
+class DecodedTextReader:
     """Read one text once; ``whole``: its ``head`` is everything."""
 
     def __init__(self, raw: ByteStream) -> None:
@@ -89,16 +89,16 @@ class TextFeed:
 
 
 @contextmanager
-def open_text(origin: Origin) -> Iterator[TextFeed]:
+def open_text(origin: Origin) -> Iterator[DecodedTextReader]:
     """Open a file, stream or zip as text. InputError: it cannot."""
     if isinstance(origin, str | Path) and str(origin) == STDIN:
         origin = open_stdin()
     if isinstance(origin, str | Path):
         with _open_file(Path(origin)) as stream, _unzip(stream) as raw:
-            yield TextFeed(raw)
+            yield DecodedTextReader(raw)
     else:
         with _unzip(origin) as raw:
-            yield TextFeed(raw)
+            yield DecodedTextReader(raw)
 
 
 def open_stdin() -> IO[bytes]:
@@ -168,7 +168,7 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
     except OSError as problem:
         raise InputError(f"The file cannot be read: {_failure_text(problem)}.", hint="Give a file, not a folder.") from None
     if start != _ZIP:
-        yield _JoinedStream([io.BytesIO(start), stream])
+        yield _JoinedByteStream([io.BytesIO(start), stream])
         return
     with _rewind(start, stream) as whole:
         try:
@@ -178,7 +178,7 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
             raise InputError(f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
         if not members:
             raise InputError("The zip holds no conversations.json.", hint="Unpack it and give the file itself.")
-        yield _JoinedStream(members)
+        yield _JoinedByteStream(members)
 
 
 @contextmanager
@@ -200,7 +200,7 @@ def is_conversations(name: str) -> bool:
     return last.startswith("conversations") and last.endswith(".json")
 
 
-class _JoinedStream:
+class _JoinedByteStream:
     """Join several streams into one."""
 
     def __init__(self, streams: list[IO[Any]]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engrams.logs.auditlog import AuditEntry as AuditEntry
 from engrams.logs.auditlog import AuditLog as AuditLog
+from engrams.logs.auditlog import AuditLogEntry as AuditLogEntry
 from engrams.logs.crisisfeedback import CrisisLog as CrisisLog
-from engrams.logs.crisisfeedback import CrisisRecord as CrisisRecord
+from engrams.logs.crisisfeedback import CrisisLogRecord as CrisisLogRecord
 from engrams.logs.crisisfeedback import FeedbackLog as FeedbackLog
-from engrams.logs.crisisfeedback import FeedbackRecord as FeedbackRecord
+from engrams.logs.crisisfeedback import FeedbackLogRecord as FeedbackLogRecord
 from engrams.logs.crisisfeedback import home_folder
 from engrams.ports import Clock
 from engrams.settings import Settings

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditLogEntry:
     """One audited event.
 
     ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text. ``outcome``: done, refused
@@ -53,7 +53,7 @@ class AuditLog:
     def __init__(self, folder: Path | None, clock: Clock, days: int) -> None:
         self._folder, self._clock, self._days = folder, clock, days
         self._lock = threading.Lock()
-        self._held: deque[AuditEntry] = deque(maxlen=_HELD)
+        self._held: deque[AuditLogEntry] = deque(maxlen=_HELD)
         self._file: int | None = None
         self._day = ""
         self.lost = 0
@@ -71,7 +71,7 @@ class AuditLog:
     ) -> None:
         """Write one event."""
         now = self._clock()
-        entry = AuditEntry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
+        entry = AuditLogEntry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
         with self._lock:
             if self._folder is None:
                 self._held.append(entry)
@@ -83,7 +83,7 @@ class AuditLog:
                 self.lost += 1
                 _log.error("the audit log cannot be written: %s", getattr(problem, "strerror", "") or problem)
 
-    def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditEntry, ...]:
+    def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditLogEntry, ...]:
         """List events, newest first.
 
         ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others."""
@@ -128,7 +128,7 @@ class AuditLog:
         self._day = day
         return self._file
 
-    def _iter_newest(self, day: date | None) -> Iterator[AuditEntry]:
+    def _iter_newest(self, day: date | None) -> Iterator[AuditLogEntry]:
         if self._folder is None:
             held = list(self._held)
             yield from (entry for entry in reversed(held) if day is None or datetime.fromisoformat(entry.at).date() == day)
@@ -158,8 +158,8 @@ def _is_same(handle: int, path: Path) -> bool:
     return path.exists() and os.path.samestat(os.fstat(handle), path.stat())
 
 
-def _parse_line(line: bytes) -> AuditEntry | None:
+def _parse_line(line: bytes) -> AuditLogEntry | None:
     try:
-        return AuditEntry(**json.loads(line))
+        return AuditLogEntry(**json.loads(line))
     except (ValueError, TypeError):
         return None  # a line that a crash cut off

@@ -271,7 +271,7 @@ _REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class CrisisRecord(SessionLogRecord):
+class CrisisLogRecord(SessionLogRecord):
     """Record of a crisis; ``reason``: the classifier's words, cut at 500 characters."""
 
     classifier: CrisisDetectionSource
@@ -279,11 +279,11 @@ class CrisisRecord(SessionLogRecord):
     reason: str
 
 
-class CrisisLog(SessionLogStore[CrisisRecord]):
+class CrisisLog(SessionLogStore[CrisisLogRecord]):
     """Keeps crises for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("safety", home, clock, days, CrisisRecord, classifier=CrisisDetectionSource, severity=CrisisSeverity)
+        super().__init__("safety", home, clock, days, CrisisLogRecord, classifier=CrisisDetectionSource, severity=CrisisSeverity)
 
     def append_once(
         self,
@@ -306,7 +306,7 @@ class CrisisLog(SessionLogStore[CrisisRecord]):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackRecord(SessionLogRecord):
+class FeedbackLogRecord(SessionLogRecord):
     """Record of one opinion on a session."""
 
     label: FeedbackLabel
@@ -314,11 +314,13 @@ class FeedbackRecord(SessionLogRecord):
     modality: SessionMedium
 
 
-class FeedbackLog(SessionLogStore[FeedbackRecord]):
+class FeedbackLog(SessionLogStore[FeedbackLogRecord]):
     """Keeps feedback for ``days`` days, whatever memory keeps or forgets."""
 
     def __init__(self, home: Path | None, clock: Clock, days: int) -> None:
-        super().__init__("feedback", home, clock, days, FeedbackRecord, label=FeedbackLabel, source=FeedbackSource, modality=SessionMedium)
+        super().__init__(
+            "feedback", home, clock, days, FeedbackLogRecord, label=FeedbackLabel, source=FeedbackSource, modality=SessionMedium
+        )
 
     def add(
         self,

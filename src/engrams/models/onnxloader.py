@@ -20,7 +20,7 @@ SMALL = (
 
 
 @dataclass(frozen=True, slots=True)
-class OnnxModel:
+class LoadedOnnxModel:
     """Loaded model; ``inputs`` and ``outputs`` are names in its graph."""
 
     folder: Path
@@ -31,7 +31,7 @@ class OnnxModel:
     outputs: tuple[str, ...]
 
 
-def load_onnx(name: str, files: Sequence[str], *, fetched: Sequence[str], threads: int) -> OnnxModel:
+def load_onnx(name: str, files: Sequence[str], *, fetched: Sequence[str], threads: int) -> LoadedOnnxModel:
     """Load the first of ``files`` in a folder, or its only one.
 
     A ``name`` that is no folder is fetched from the Hugging Face hub, but only the ``fetched`` files and tokenizer.json. ``threads``: 0 for
@@ -57,7 +57,7 @@ def load_onnx(name: str, files: Sequence[str], *, fetched: Sequence[str], thread
         hint = "Fetch its files again: an ONNX file and tokenizer.json."
         raise ModelError(f"The model in {folder} cannot be loaded ({type(problem).__name__}).", hint=hint, retryable=False) from None
     inputs, outputs = ([part.name for part in parts] for parts in (session.get_inputs(), session.get_outputs()))
-    return OnnxModel(folder, file, session, tokenizer, frozenset(inputs), tuple(outputs))
+    return LoadedOnnxModel(folder, file, session, tokenizer, frozenset(inputs), tuple(outputs))
 
 
 def _find_folder(name: str, fetched: Sequence[str]) -> Path:

@@ -10,28 +10,28 @@ from urllib.parse import urlsplit
 
 from engrams.errors import EngramsError, ModelError
 from engrams.models.httpclient import HttpClient, parse_address
-from engrams.ports import ModelServer
+from engrams.ports import DiscoveredModelServer
 
 _NO_CHAT = re.compile(r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora", re.IGNORECASE)
 _OLLAMA = 11434
 
 LOCAL_SERVERS = (
-    ModelServer("Ollama", "ollama", f"http://localhost:{_OLLAMA}"),
-    ModelServer("LM Studio", "openai", "http://localhost:1234/v1"),
-    ModelServer("llama.cpp", "openai", "http://localhost:8080/v1"),
-    ModelServer("vLLM", "openai", "http://localhost:8000/v1"),
+    DiscoveredModelServer("Ollama", "ollama", f"http://localhost:{_OLLAMA}"),
+    DiscoveredModelServer("LM Studio", "openai", "http://localhost:1234/v1"),
+    DiscoveredModelServer("llama.cpp", "openai", "http://localhost:8080/v1"),
+    DiscoveredModelServer("vLLM", "openai", "http://localhost:8000/v1"),
 )
 """Addresses at which the usual servers listen on this machine."""
 
 
-def find_model_servers(places: Sequence[ModelServer] = LOCAL_SERVERS, seconds: float = 2.0) -> tuple[ModelServer, ...]:
+def find_model_servers(places: Sequence[DiscoveredModelServer] = LOCAL_SERVERS, seconds: float = 2.0) -> tuple[DiscoveredModelServer, ...]:
     """Ask the usual places at once; return those that list models."""
     with ThreadPoolExecutor(len(places) or 1) as threads:
         listed = list(threads.map(lambda place: list_models(place, "", seconds), places))
     return tuple(replace(place, models=names) for place, names in zip(places, listed, strict=True) if names)
 
 
-def list_models(server: ModelServer, key: str, seconds: float) -> tuple[str, ...]:
+def list_models(server: DiscoveredModelServer, key: str, seconds: float) -> tuple[str, ...]:
     """List the models that may chat; empty without an answer in time."""
     try:
         client = HttpClient(server.url, {"authorization": f"Bearer {key}"} if key else {})
@@ -53,13 +53,13 @@ def may_chat(name: str) -> bool:
     return not _NO_CHAT.search(name)
 
 
-def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> ModelServer:
+def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> DiscoveredModelServer:
     """Find out which protocol a server speaks, and its models.
 
     SettingsError: no address. ModelError: it lists no models."""
     address = parse_address(url)
     root, parts = address.removesuffix("/v1").removesuffix("/api"), urlsplit(address)
-    openai, ollama = ModelServer(address, "openai", address), ModelServer(address, "ollama", root)
+    openai, ollama = DiscoveredModelServer(address, "openai", address), DiscoveredModelServer(address, "ollama", root)
     below = replace(openai, url=f"{address}/v1")
     places = (openai, below, ollama) if parts.path else (below, openai, ollama)
     # Ollama speaks OpenAI's protocol too, and then cuts prompts at its default context.

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from engrams.ports.candidatesearch import SKILL as SKILL
 from engrams.ports.candidatesearch import CandidatePool as CandidatePool
-from engrams.ports.candidatesearch import CandidateQuery as CandidateQuery
 from engrams.ports.candidatesearch import CandidateSearch as CandidateSearch
-from engrams.ports.candidatesearch import IndexedIds as IndexedIds
+from engrams.ports.candidatesearch import CandidateSearchQuery as CandidateSearchQuery
 from engrams.ports.candidatesearch import LinkStore as LinkStore
+from engrams.ports.candidatesearch import PositionedIds as PositionedIds
 from engrams.ports.candidatesearch import is_skill as is_skill
 from engrams.ports.jobqueue import BEGIN as BEGIN
 from engrams.ports.jobqueue import CHANGES as CHANGES
@@ -37,9 +37,9 @@ from engrams.ports.jobqueue import Job as Job
 from engrams.ports.jobqueue import JobClaim as JobClaim
 from engrams.ports.jobqueue import JobFailure as JobFailure
 from engrams.ports.jobqueue import JobQueue as JobQueue
-from engrams.ports.jobqueue import UpkeepGate as UpkeepGate
+from engrams.ports.jobqueue import ModelUsageLedger as ModelUsageLedger
+from engrams.ports.jobqueue import UpkeepGatekeeper as UpkeepGatekeeper
 from engrams.ports.jobqueue import UpkeepObstacle as UpkeepObstacle
-from engrams.ports.jobqueue import UsageLedger as UsageLedger
 from engrams.ports.memoryapi import MemoryApi as MemoryApi
 from engrams.ports.memoryapi import MemoryReader as MemoryReader
 from engrams.ports.memoryfiles import DAILY as DAILY
@@ -47,26 +47,26 @@ from engrams.ports.memoryfiles import DREAM as DREAM
 from engrams.ports.memoryfiles import NOTE_PIECE as NOTE_PIECE
 from engrams.ports.memoryfiles import DailyNoteWriter as DailyNoteWriter
 from engrams.ports.memoryfiles import MemoryFiles as MemoryFiles
-from engrams.ports.memoryfiles import NoteFlush as NoteFlush
+from engrams.ports.memoryfiles import NoteFlushRequest as NoteFlushRequest
 from engrams.ports.memoryfiles import Reason as Reason
-from engrams.ports.modelports import Chat as Chat
 from engrams.ports.modelports import ChatAnswer as ChatAnswer
 from engrams.ports.modelports import ChatMessage as ChatMessage
+from engrams.ports.modelports import ChatModel as ChatModel
+from engrams.ports.modelports import ChatModelMeasurement as ChatModelMeasurement
 from engrams.ports.modelports import ChatRequest as ChatRequest
 from engrams.ports.modelports import Clock as Clock
 from engrams.ports.modelports import Closable as Closable
+from engrams.ports.modelports import DiscoveredModelServer as DiscoveredModelServer
 from engrams.ports.modelports import Embedder as Embedder
 from engrams.ports.modelports import EmbedderCard as EmbedderCard
 from engrams.ports.modelports import MeasurableChat as MeasurableChat
 from engrams.ports.modelports import ModelFollower as ModelFollower
-from engrams.ports.modelports import ModelMeasurement as ModelMeasurement
-from engrams.ports.modelports import ModelServer as ModelServer
 from engrams.ports.modelports import Reranker as Reranker
 from engrams.ports.modelports import RerankRequest as RerankRequest
 from engrams.ports.modelports import TokenCounter as TokenCounter
-from engrams.ports.purgetypes import HomeCleaner as HomeCleaner
+from engrams.ports.purgetypes import HomeFileCleaner as HomeFileCleaner
 from engrams.ports.purgetypes import LiveWords as LiveWords
-from engrams.ports.purgetypes import PurgeInstruction as PurgeInstruction
+from engrams.ports.purgetypes import PurgeOrder as PurgeOrder
 from engrams.ports.purgetypes import PurgePlaceCheck as PurgePlaceCheck
 from engrams.ports.purgetypes import PurgeReport as PurgeReport
 from engrams.ports.recordstore import AsOf as AsOf
@@ -94,8 +94,8 @@ from engrams.ports.sessionstore import PREFERENCES as PREFERENCES
 from engrams.ports.sessionstore import UNSAVED as UNSAVED
 from engrams.ports.sessionstore import OwnerStateStore as OwnerStateStore
 from engrams.ports.sessionstore import SessionStore as SessionStore
-from engrams.ports.skillrecords import SkillRecords as SkillRecords
+from engrams.ports.skillrecords import SkillRecordSource as SkillRecordSource
 
 
-class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, UsageLedger, Protocol):
+class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, ModelUsageLedger, Protocol):
     """One backend of all ports."""

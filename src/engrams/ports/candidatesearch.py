@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
 from engrams.ports.recordstore import AsOf, ScopeReach, Where
-from engrams.text.terms import NO_FORMS, TermForms
+from engrams.text.terms import NO_FORMS, QueryTermStems
 from engrams.types import Edge, EdgeType, Kind, Scope, Topic
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateQuery:
+class CandidateSearchQuery:
     """A search for candidates.
     ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
 
@@ -39,7 +39,7 @@ class CandidateQuery:
     history: bool = False
     kinds: tuple[Kind, ...] = ()
     where: Where | None = None
-    forms: TermForms = NO_FORMS
+    forms: QueryTermStems = NO_FORMS
 
 
 SKILL = "skill:"
@@ -51,7 +51,7 @@ def is_skill(id: str) -> bool:
     return id.startswith(SKILL)
 
 
-class IndexedIds(Sequence[str]):
+class PositionedIds(Sequence[str]):
     """Ids that know their places.
     The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came
     later."""
@@ -85,13 +85,13 @@ class IndexedIds(Sequence[str]):
             self._places = {name: place for place, name in enumerate(self)}
         return self._places
 
-    def grown(self, more: Sequence[str]) -> IndexedIds:
+    def grown(self, more: Sequence[str]) -> PositionedIds:
         """Append ids in place, sharing storage.
         Only the latest of a line may grow."""
         if self._places is not None:
             self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
         self._names += more
-        made = IndexedIds(self._names)
+        made = PositionedIds(self._names)
         made._places = self._places
         return made
 
@@ -107,7 +107,7 @@ class CandidatePool:
     ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said). ``aging``: which ones
     are long known, and fade more slowly (None: none). ``kinds``: no record of the owner is of another kind (None: unknown)."""
 
-    ids: IndexedIds
+    ids: PositionedIds
     cos: Floats
     cosctx: Floats
     cosnext: Floats
@@ -134,7 +134,7 @@ class CandidatePool:
 class CandidateSearch(Protocol):
     """Candidates for a query, with the raw score of each source."""
 
-    def seek(self, seek: CandidateQuery) -> CandidatePool: ...
+    def seek(self, seek: CandidateSearchQuery) -> CandidatePool: ...
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""

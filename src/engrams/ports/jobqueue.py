@@ -25,7 +25,7 @@ ENDS = "ends"
 ROLL, REVIEW = "roll", "review"
 """Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
 PURGE = "purge"
-"""Finish a purge. Its payload is a ``PurgeInstruction``; finishing empties it."""
+"""Finish a purge. Its payload is a ``PurgeOrder``; finishing empties it."""
 GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""
@@ -134,7 +134,7 @@ class UpkeepObstacle:
     until: datetime | None = None
 
 
-class UpkeepGate(Protocol):
+class UpkeepGatekeeper(Protocol):
     """Times of jobs that may wait: dreams, garden, reviews, summaries.
     ``kinds``: theirs."""
 
@@ -153,7 +153,7 @@ class UpkeepGate(Protocol):
         ...
 
 
-class UsageLedger(Protocol):
+class ModelUsageLedger(Protocol):
     """Model use by day, shared by every process on the store."""
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:

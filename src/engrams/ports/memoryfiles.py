@@ -24,7 +24,7 @@ Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", 
 
 
 @dataclass(frozen=True, slots=True)
-class NoteFlush:
+class NoteFlushRequest:
     """Turns to write down: turns, oldest first.
     ``day``: whose note they go into (None: today, UTC)."""
 
@@ -37,7 +37,7 @@ class NoteFlush:
 class DailyNoteWriter(Protocol):
     """Daily notes."""
 
-    def flush(self, asked: NoteFlush) -> bool:
+    def flush(self, asked: NoteFlushRequest) -> bool:
         """Append turns to the owner's daily note.
         False: nothing to say, or said before.
 

@@ -110,7 +110,7 @@ class ChatAnswer:
     cut: bool = False
 
 
-class Chat(Protocol):
+class ChatModel(Protocol):
     """A language model.
     ModelError when it fails for good; BudgetError when the day's budget is spent."""
 
@@ -121,7 +121,7 @@ class Chat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelMeasurement:
+class ChatModelMeasurement:
     """Abilities of a chat model, as found by asking it.
     ``first_seconds``: until the first word (0: unknown). ``seconds``: of an answer in JSON. ``json``: how it was got (schema, tool, prompt;
     empty: not at all). ``context_tokens``: what the server says (0: nothing)."""
@@ -136,7 +136,7 @@ class ModelMeasurement:
 class MeasurableChat(Protocol):
     """Chat model that can be measured."""
 
-    def measure(self) -> ModelMeasurement:
+    def measure(self) -> ChatModelMeasurement:
         """Ask twice, within the model's own time-out. ModelError, BudgetError: no answer."""
         ...
 
@@ -166,7 +166,7 @@ class Reranker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelServer:
+class DiscoveredModelServer:
     """Server that answers chats.
     ``url``: as in ``chat.url``; ``models``: names of those that may chat."""
 

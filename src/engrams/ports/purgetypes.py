@@ -39,7 +39,7 @@ class PurgeReport:
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeInstruction:
+class PurgeOrder:
     """Order of a purge, which another process can finish.
 
     ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids. ``words``: texts to remove wherever
@@ -56,15 +56,15 @@ class PurgeInstruction:
         return {"owner": self.owner.key, "ids": list(self.ids), "quotes": quotes, "words": list(self.words), "git": self.git}
 
     @classmethod
-    def from_payload(cls, data: Mapping[str, Any]) -> PurgeInstruction:
+    def from_payload(cls, data: Mapping[str, Any]) -> PurgeOrder:
         quotes = {id: tuple(some) for id, some in data["quotes"].items()}
         return cls(Scope.parse(data["owner"]), tuple(data["ids"]), quotes, tuple(data["words"]), bool(data["git"]))
 
 
-class HomeCleaner(Protocol):
+class HomeFileCleaner(Protocol):
     """Files of a home beside the store: copies, history, logs."""
 
-    def clean(self, order: PurgeInstruction) -> Mapping[str, int]:
+    def clean(self, order: PurgeOrder) -> Mapping[str, int]:
         """Remove a purge's words from every file; number of them by place."""
         ...
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from engrams.ports.candidatesearch import CandidatePool, CandidateQuery
+from engrams.ports.candidatesearch import CandidatePool, CandidateSearchQuery
 from engrams.types import Json, Record
 
 
-class SkillRecords(Protocol):
+class SkillRecordSource(Protocol):
     """Skills as records made on demand.
     Every owner's reads see the same ones."""
 
-    def seek(self, seek: CandidateQuery) -> CandidatePool:
+    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
         """Find candidates among skills, scored as memories are.
         Whose memory ``seek`` reaches plays no part."""
         ...

@@ -19,7 +19,7 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>\x7f\x85\u2028\u2029
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptTemplate:
     """A prompt with ``{{name}}`` placeholders.
     ``hash``: 16 hex digits of its text; equal texts, equal hashes."""
 
@@ -39,14 +39,14 @@ class Prompt:
 
 
 @cache
-def load(name: str) -> Prompt:
+def load(name: str) -> PromptTemplate:
     """Load the prompt ``prompts/<name>.md``.
     InputError: there is none of that name."""
     file = resources.files("engrams.prompts") / f"{name}.md" if _NAME.fullmatch(name) else None
     if file is None or not file.is_file():
         raise InputError(f"There is no prompt {name!r}.")
     text = file.read_text("utf-8").strip()
-    return Prompt(name, text, hashlib.blake2b(text.encode(), digest_size=8).hexdigest())
+    return PromptTemplate(name, text, hashlib.blake2b(text.encode(), digest_size=8).hexdigest())
 
 
 def quote(text: str) -> str:

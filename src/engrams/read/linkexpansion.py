@@ -56,7 +56,7 @@ def link_factor(edge: Edge) -> float:
 _NOT_LENT = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE)
 
 
-class NodeEdges:
+class NodeEdgeCache:
     """Edges at nodes of one owner; each node is asked for once."""
 
     def __init__(self, owner: Scope, graph: LinkStore) -> None:
@@ -97,7 +97,7 @@ class NodeEdges:
         return found
 
 
-def link_bonuses(seeds: Mapping[str, float], edges: NodeEdges, settings: LinkExpansionSettings) -> dict[str, tuple[float, str]]:
+def link_bonuses(seeds: Mapping[str, float], edges: NodeEdgeCache, settings: LinkExpansionSettings) -> dict[str, tuple[float, str]]:
     """Score bonuses by links, each with its seed.
     A bonus is a share of the best cascade score.
 
@@ -179,7 +179,7 @@ def mark_outdated(
     """Mark what a later statement ends, or may end.
     Facts that have ended say so themselves.
 
-    ``later``: edges of ``NodeEdges.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
+    ``later``: edges of ``NodeEdgeCache.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
     ``as_of``, counts for nothing."""
     return tuple(_mark_hit(hit, later.get(hit.record.id, ()), known, as_of) for hit in hits)
 

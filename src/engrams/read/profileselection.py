@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.confidencedecay import ambient_score
-from engrams.read.linkexpansion import NodeEdges, mark_outdated
+from engrams.read.linkexpansion import NodeEdgeCache, mark_outdated
 from engrams.read.promptrendering import DOUBTED, frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
@@ -85,7 +85,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
 def mark_doubtful(records: Sequence[Record], request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
     """Note what may have ended a statement, within ``tokens``."""
     owner = request.scope.owner
-    later = NodeEdges(owner, deps.graph).find_later([record.id for record in records])
+    later = NodeEdgeCache(owner, deps.graph).find_later([record.id for record in records])
     if not later:
         return list(records)
     known = {one.id: one for one in deps.records.get(owner, [edge.source for ends in later.values() for edge in ends])}

@@ -32,7 +32,7 @@ ANSWER_CHARACTERS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class ContextBudget:
+class ContextTokenBudget:
     """Tokens for the whole and for the profile, counted by ``counter``."""
 
     total: int
@@ -40,7 +40,7 @@ class ContextBudget:
     counter: TokenCounter
 
 
-def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextBudget) -> Context:
+def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudget) -> Context:
     """Search and render, never over ``budget.total`` tokens by its counter."""
     if budget.total <= 0:
         return Context("", "", 0, "")
@@ -70,7 +70,7 @@ def _assemble(
     kept: Sequence[Hit],
     found: SearchResult,
     request: ReadRequest,
-    budget: ContextBudget,
+    budget: ContextTokenBudget,
     latest: Sequence[Record],
     style: str,
 ) -> Context:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
-from engrams.ports import CandidateQuery, Embedder, FactSlot, RecordQuery, RecordStore, ScopeReach
+from engrams.ports import CandidateSearchQuery, Embedder, FactSlot, RecordQuery, RecordStore, ScopeReach
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.normalize import fold
@@ -100,7 +100,7 @@ class PreparedQuery:
     """Query ready for the sources."""
 
     cues: QueryCues
-    seek: CandidateQuery
+    seek: CandidateSearchQuery
     answering: Mapping[str, float]
     embed_error: str = ""
     """Error of the embedder; empty: none."""
@@ -112,7 +112,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     understood = parse_query(request.text, request.now, speakers)
     forms = find_forms(understood.lexical_text, request.text)
     vector, trouble = _embed_query(understood.dense_text, deps.embedder)
-    seek = CandidateQuery(
+    seek = CandidateSearchQuery(
         reach=request.reach,
         now=request.now,
         terms=tuple((term, _COMMON if term in forms.common else 1.0) for term in dict.fromkeys(terms(understood.lexical_text))),

@@ -17,7 +17,7 @@ from engrams.ports import (
     RecordStore,
     Reranker,
     ScopeReach,
-    SkillRecords,
+    SkillRecordSource,
     TokenCounter,
     Where,
 )
@@ -78,7 +78,7 @@ class ReadDeps:
     reranker: Reranker | None = None
     find_hot: FindHot | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
-    skills: SkillRecords | None = None
+    skills: SkillRecordSource | None = None
     query_chars: int = 20_000
     states: OwnerStateStore | None = None
 

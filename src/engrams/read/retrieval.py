@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engrams.ports import CandidatePool, CandidateQuery, Condition, IndexedIds, SkillRecords, Where, is_skill
+from engrams.ports import CandidatePool, CandidateSearchQuery, Condition, PositionedIds, SkillRecordSource, Where, is_skill
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.scorefusion import EDGE, age_days, dense_floor, exponential_decay
 from engrams.settings import RelevanceThresholdSettings
@@ -25,7 +25,7 @@ _TAU_DAYS = 30.0
 
 
 def find_candidates(
-    seek: CandidateQuery, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()
+    seek: CandidateSearchQuery, request: ReadRequest, deps: ReadDeps, hot: Sequence[str] = ()
 ) -> tuple[CandidatePool, tuple[str, ...]]:
     """Find the candidates, with notes for the trace.
 
@@ -71,7 +71,7 @@ def join_pools(one: CandidatePool, other: CandidatePool) -> CandidatePool:
     columns: dict[str, Any] = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in _COLUMNS}
     return replace(
         one,
-        ids=IndexedIds([*one.ids, *other.ids]),
+        ids=PositionedIds([*one.ids, *other.ids]),
         voices=voices,
         voice=np.concatenate([voice(one), voice(other)]),
         total=one.total + other.total,
@@ -86,14 +86,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _restrict(seek: CandidateQuery, *conditions: Condition) -> CandidateQuery:
+def _restrict(seek: CandidateSearchQuery, *conditions: Condition) -> CandidateSearchQuery:
     return replace(seek, where=Where("and", (*([seek.where] if seek.where else []), *conditions)))
 
 
 def _take_nearest(pool: CandidatePool, most: int) -> CandidatePool:
     chosen = np.argsort(-pool.cos, kind="stable")[:most]
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
-    return replace(pool, ids=IndexedIds([pool.ids[place] for place in chosen]), **columns)
+    return replace(pool, ids=PositionedIds([pool.ids[place] for place in chosen]), **columns)
 
 
 def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
@@ -133,7 +133,7 @@ def member_score(likeness: float, record: Record, now: datetime) -> float:
     return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance
 
 
-def with_skills(pool: CandidatePool, seek: CandidateQuery, skills: SkillRecords) -> CandidatePool:
+def with_skills(pool: CandidatePool, seek: CandidateSearchQuery, skills: SkillRecordSource) -> CandidatePool:
     """Append candidates from the index of skills, with new session numbers."""
     found = skills.seek(seek)
     if not len(found.ids):

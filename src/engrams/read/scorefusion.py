@@ -15,7 +15,7 @@ from engrams.ports import CandidatePool, EmbedderCard
 from engrams.read.confidencedecay import DECAYING, decayed_confidence
 from engrams.read.confidencedecay import age_days as age_days
 from engrams.read.cues import QueryCues, score_dates, score_speakers
-from engrams.settings import ReadSettings, ReadWeights, RelevanceThresholdSettings
+from engrams.settings import ReadSettings, RelevanceThresholdSettings, ScoreWeightSettings
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
 from engrams.text.timephrases import TimeSpan, find_times
@@ -42,14 +42,16 @@ WEIGHTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredPool:
+class ScoredCandidatePool:
     """Scores of a pool, 0..1, with the share of each feature."""
 
     scores: Floats
     parts: Mapping[str, Floats]
 
 
-def score_pool(pool: CandidatePool, cues: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float) -> ScoredPool:
+def score_pool(
+    pool: CandidatePool, cues: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float
+) -> ScoredCandidatePool:
     """Fuse the sources into scores.
 
     ``weighted`` adds absolute scores, ``sum`` likewise without normalised weights; ``rrf`` adds 1 / (k + rank) of each list (Cormack 2009).
@@ -59,7 +61,7 @@ def score_pool(pool: CandidatePool, cues: QueryCues, answering: Mapping[str, flo
         features["slot"] = fill_column(pool, answering)
     if settings.fusion == "rrf":
         parts = _rank_scores(features, settings.rrf_k)
-        return ScoredPool(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
+        return ScoredCandidatePool(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
     weights = settings.weights
     if settings.fusion == "sum":
         features |= _scale_words(features, settings, pool.embedded)
@@ -69,7 +71,7 @@ def score_pool(pool: CandidatePool, cues: QueryCues, answering: Mapping[str, flo
     total = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
         total += part
-    return ScoredPool(np.clip(total, 0, 1), parts)
+    return ScoredCandidatePool(np.clip(total, 0, 1), parts)
 
 
 def _build_features(pool: CandidatePool, cues: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:
@@ -149,7 +151,7 @@ def query_spans(cues: QueryCues) -> list[TimeSpan]:
     return [span for span in cues.spans if not (cues.wants_current and span.grain == "range")]
 
 
-def base_weight(weights: ReadWeights) -> float:
+def base_weight(weights: ScoreWeightSettings) -> float:
     """Summed weight of the sources that every query has, without cues."""
     return weights.dense + weights.dense_window + weights.dense_next + weights.bm25 + weights.bm25_window + weights.bm25_session
 
@@ -172,7 +174,7 @@ _MOST_TEXT = 2000
 
 
 def raise_spoken_dates(
-    hits: Sequence[Hit], spans: Sequence[TimeSpan], weights: ReadWeights, most: float, timeless: Callable[[str], bool]
+    hits: Sequence[Hit], spans: Sequence[TimeSpan], weights: ScoreWeightSettings, most: float, timeless: Callable[[str], bool]
 ) -> list[Hit]:
     """Raise date scores of hits whose text names one of ``spans``.
 

@@ -12,14 +12,14 @@ import numpy as np
 from engrams.ports import CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr
-from engrams.read.linkexpansion import NodeEdges, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
+from engrams.read.linkexpansion import NodeEdgeCache, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
 from engrams.read.promptrendering import cut_excerpt
 from engrams.read.querypreparation import PreparedQuery, prepare_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
 from engrams.read.retrieval import find_candidates, skill_notes, with_skills
 from engrams.read.scorefusion import (
-    ScoredPool,
+    ScoredCandidatePool,
     apply_decay,
     base_weight,
     cut_at_gap,
@@ -35,14 +35,14 @@ from engrams.read.scorefusion import (
 from engrams.read.similarityfloor import is_near, measure_nearness
 from engrams.read.triggerrules import drop_surplus, find_stale, find_triggered, out_of_season, put_rules_first
 from engrams.text.systemtexts import remove_system_texts
-from engrams.types import RUNNING, UNSEARCHED, Hit, Record, SearchResult, Trace, TraceRow
+from engrams.types import RUNNING, UNSEARCHED, Hit, Record, SearchResult, SearchTraceRow, Trace
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Flags, Floats, Integers
 
 
 @dataclass(slots=True)
-class StageTimer:
+class SearchStageTimer:
     """Collector of times and counts of the stages.
     ``budget``: seconds for all of them, 0 for any; ``skipped``: stages that it left no time for."""
 
@@ -88,7 +88,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     """Find records that answer the request, best first; no side effects.
     Of a very long query its head and tail count."""
     request, cut = cut_query(request, deps.query_chars)
-    stages = StageTimer(deps.settings.budget_seconds)
+    stages = SearchStageTimer(deps.settings.budget_seconds)
     if request.limit <= 0 or not request.text.strip():
         return SearchResult((), Trace(request.text, {}, (), (), ("nothing was asked for", *cut), "skipped"), abstain=True)
     prepared = prepare_query(request, deps)
@@ -102,7 +102,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     stages.record("candidates", len(pool.ids))
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
-    floors, edges = _find_floors(pool, prepared, request, deps), NodeEdges(request.scope.owner, deps.graph)
+    floors, edges = _find_floors(pool, prepared, request, deps), NodeEdgeCache(request.scope.owner, deps.graph)
     scored, vouchers = _add_link_bonuses(pool, scored, floors, edges, deps) if stages.has_time("links") else (scored, {})
     floors = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
@@ -152,7 +152,7 @@ def _choose_hits(
     asked: Sequence[str],
     request: ReadRequest,
     deps: ReadDeps,
-    stages: StageTimer,
+    stages: SearchStageTimer,
 ) -> tuple[Hit, ...]:
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
@@ -198,8 +198,8 @@ def _lower_floors(floors: CandidateThresholds, vouchers: Mapping[str, str], pool
 
 
 def _add_link_bonuses(
-    pool: CandidatePool, scored: ScoredPool, floors: CandidateThresholds, edges: NodeEdges, deps: ReadDeps
-) -> tuple[ScoredPool, Mapping[str, str]]:
+    pool: CandidatePool, scored: ScoredCandidatePool, floors: CandidateThresholds, edges: NodeEdgeCache, deps: ReadDeps
+) -> tuple[ScoredCandidatePool, Mapping[str, str]]:
     """Add link bonuses; also the seeds of candidates below the floors."""
     best = top_indices(scored.scores, deps.graph_settings.seeds)
     if deps.graph_settings.vouch:
@@ -213,7 +213,7 @@ def _add_link_bonuses(
     linked = fill_column(pool, {name: bonus for name, (bonus, _) in extra.items()})
     places = pool.ids.places
     vouchers = {name: seed for name, (_, seed) in extra.items() if name in places and not floors.passes[places[name]]}
-    return ScoredPool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked}), vouchers
+    return ScoredCandidatePool(np.clip(scored.scores + linked, 0, 1), {**scored.parts, "linked": linked}), vouchers
 
 
 def _source_path(pool: CandidatePool, prepared: PreparedQuery, deps: ReadDeps) -> str:
@@ -236,7 +236,7 @@ def _trace_notes(pool: CandidatePool, prepared: PreparedQuery, judging: str) -> 
 
 
 def _fetch_hits(
-    request: ReadRequest, deps: ReadDeps, pool: CandidatePool, scored: ScoredPool, order: Integers, edges: NodeEdges
+    request: ReadRequest, deps: ReadDeps, pool: CandidatePool, scored: ScoredCandidatePool, order: Integers, edges: NodeEdgeCache
 ) -> tuple[list[Hit], Mapping[str, Record]]:
     """Hits at these places, with records and derived facts."""
     ids = [pool.ids[place] for place in order]
@@ -307,12 +307,12 @@ def _build_trace(
     hits: list[Hit],
     chosen: tuple[Hit, ...],
     dropped: Mapping[str, str],
-    stages: StageTimer,
+    stages: SearchStageTimer,
 ) -> Trace:
     selected = {hit.record.id: hit for hit in chosen}
-    rows = [TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
+    rows = [SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
     for hit in {hit.record.id: hit for hit in hits}.values():
         if hit.record.id not in selected:
             why = dropped.get(hit.record.id, f"not among the best {request.limit}")
-            rows.append(TraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
+            rows.append(SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
     return Trace(request.text, prepared.cues.to_json(), tuple(stages.rows), tuple(rows), notes)

@@ -27,14 +27,14 @@ ContextReader = Callable[[frozenset[str], bool], Context]
 """Reads a context without the given ids; also whether the topic changed."""
 
 
-class ContextDelivery:
+class ContextDeliverer:
     """Contexts by conversation, in this process only. Thread safe."""
 
     def __init__(self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock) -> None:
         self._settings, self._embedder, self._counter = settings, embedder, counter
         self._started: dict[str, None] = {}
         self._lock = threading.Lock()
-        self._shown = RecentlyShown(timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock)
+        self._shown = RecentlyShownMemories(timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock)
         self._pending: ContextPrefetcher[Context] = ContextPrefetcher(timedelta(seconds=settings.prefetch_ttl_seconds), clock)
 
     def is_first_turn(self, session: str) -> bool:
@@ -106,7 +106,7 @@ class _ShownState:
     about: Floats | None = None
 
 
-class RecentlyShown:
+class RecentlyShownMemories:
     """Shown memories by conversation; ``memory`` is how long. Thread safe."""
 
     def __init__(self, memory: timedelta, topic: float, clock: Clock) -> None:

@@ -16,7 +16,7 @@ _OWNERS, _EACH = 1000, 2000
 """Owners, and fingerprints of each, kept at most; oldest evicted first."""
 
 
-class InjectedFingerprints:
+class InjectedContextFingerprints:
     """Fingerprints by owner, with memory ids (empty: a line). Thread safe."""
 
     def __init__(self) -> None:

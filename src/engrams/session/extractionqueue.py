@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.ports import EXTRACT, Clock, Job, JobQueue, JobSpec
-from engrams.session.turningest import TurnIngest, make_update_key
+from engrams.session.turningest import TurnIngester, make_update_key
 from engrams.settings import JobSettings
 from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.write.feedbacksignals import detect_signals
@@ -32,7 +32,7 @@ class JobRunner(Protocol):
 class ExtractionQueue:
     """Update queue. Thread safe, no event loop; only ``flush_sync`` waits for models."""
 
-    def __init__(self, journal: TurnIngest, jobs: JobQueue, work: JobRunner, clock: Clock, settings: JobSettings) -> None:
+    def __init__(self, journal: TurnIngester, jobs: JobQueue, work: JobRunner, clock: Clock, settings: JobSettings) -> None:
         self._journal, self._jobs, self._runner, self._clock, self._settings = journal, jobs, work, clock, settings
 
     def add(self, turns: Turn | Sequence[Turn], *, scope: ScopeInput, after: float | None = None) -> tuple[Receipt, ...]:

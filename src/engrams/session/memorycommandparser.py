@@ -98,7 +98,7 @@ _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryCommand:
+class ParsedMemoryCommand:
     """Command to memory.
 
     ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none)."""
@@ -108,7 +108,7 @@ class MemoryCommand:
     number: int = 0
 
 
-def parse_command(text: str) -> MemoryCommand | None:
+def parse_command(text: str) -> ParsedMemoryCommand | None:
     """Parse a request about memory; None: the text is none."""
     plain = _strip_politeness(text)
     if not plain or _NEVER.search(text) or _OTHER.match(plain):
@@ -117,18 +117,18 @@ def parse_command(text: str) -> MemoryCommand | None:
         about = (match["about"] or "").strip(" ?.!\"'")
         about = "" if about.lower() in ("me", "myself", "us") else about
         # "What do you know about X" is an ordinary question; "what do you remember about X" asks memory.
-        return MemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
+        return ParsedMemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
     for pattern, verb in ((_STATUS, "status"), (_OFF, "recall_off"), (_ON, "recall_on"), (_ALL, "forget_all"), (_LAST, "forget_last")):
         if pattern.match(plain):
-            return MemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
+            return ParsedMemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
     if match := _SAVE.match(plain):
-        return MemoryCommand("save", match["text"].strip())
+        return ParsedMemoryCommand("save", match["text"].strip())
     if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):
         if number := parse_number(plain):
-            return MemoryCommand("forget", number=number)
+            return ParsedMemoryCommand("forget", number=number)
         # "delete the temp files" is a task for the assistant; only "forget …" always means memory.
         if (match := _FORGET.match(plain)) and _OURS.search(plain):
-            return MemoryCommand("forget", match["query"].strip(" ?.!\"'"))
+            return ParsedMemoryCommand("forget", match["query"].strip(" ?.!\"'"))
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import MemoryApi, is_skill
-from engrams.session.memorycommandparser import MemoryCommand, parse_command, parse_decision, parse_number
+from engrams.session.memorycommandparser import ParsedMemoryCommand, parse_command, parse_decision, parse_number
 from engrams.types import Kind, Record, Scope, ScopeInput, Status
 
 SHOWN = 10
@@ -22,14 +22,14 @@ _NEAR = 0.6
 _FIRST_SEEN = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE, Kind.CORRECTION, Kind.NOTE)
 
 
-class RecallSetting(Protocol):
+class RecallSettingStore(Protocol):
     """Recall setting of an owner, stored with their memory."""
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class PendingChoice:
+class PendingForgetQuestion:
     """Open question that the next turn may answer.
 
     ``step``: ``shown`` (a numbered list), ``choose`` (one of several to forget), ``confirm`` (forget them or not)."""
@@ -43,7 +43,7 @@ class PendingChoice:
         return {"owner": self.owner, "step": self.step, "ids": list(self.ids)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], scope: Scope) -> PendingChoice:
+    def from_dict(cls, data: Mapping[str, Any], scope: Scope) -> PendingForgetQuestion:
         """Parse the result of ``to_dict``.
 
         InputError: it is malformed. RefusedError: it belongs to another owner."""
@@ -57,7 +57,7 @@ class PendingChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandOutcome:
+class MemoryCommandResult:
     """Reply; ``pending`` is for the next turn, ``forgotten`` holds ids."""
 
     reply: str
@@ -65,12 +65,12 @@ class CommandOutcome:
     forgotten: tuple[str, ...] = ()
 
 
-class MemoryControl:
+class MemoryCommandHandler:
     """Memory commands of a conversation, reached as ``engine.control``.
 
-    Stateless: open questions travel in ``CommandOutcome.pending``."""
+    Stateless: open questions travel in ``MemoryCommandResult.pending``."""
 
-    def __init__(self, door: MemoryApi, switch: RecallSetting | None = None) -> None:
+    def __init__(self, door: MemoryApi, switch: RecallSettingStore | None = None) -> None:
         self._memory, self._switch = door, switch
 
     def turn(
@@ -81,13 +81,13 @@ class MemoryControl:
         session: str = "",
         pending: Mapping[str, Any] | None = None,
         answered: Sequence[str] = (),
-    ) -> CommandOutcome | None:
+    ) -> MemoryCommandResult | None:
         """Answer a request about memory; None where the text is none.
 
         ``answered``: ids of the memories in the last answer, which "forget that" means then. With None the open question is closed too.
         InputError: ``pending`` is malformed. RefusedError: it belongs to another owner."""
         place = Scope.of(scope)
-        open_ = None if pending is None else PendingChoice.from_dict(pending, place)
+        open_ = None if pending is None else PendingForgetQuestion.from_dict(pending, place)
         if open_ is not None and open_.step != "shown" and (found := self._answer_open(text, open_, place)) is not None:
             return found
         asked = parse_command(text)
@@ -99,7 +99,9 @@ class MemoryControl:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
         return True if self._switch is None else self._switch.recall(Scope.of(scope), on)
 
-    def _run_command(self, asked: MemoryCommand, scope: Scope, session: str, open_: PendingChoice | None) -> CommandOutcome:
+    def _run_command(
+        self, asked: ParsedMemoryCommand, scope: Scope, session: str, open_: PendingForgetQuestion | None
+    ) -> MemoryCommandResult:
         match asked.verb:
             case "list":
                 return self._list_memories(asked.about, scope)
@@ -109,9 +111,11 @@ class MemoryControl:
                 return self._set_recall(asked.verb == "recall_on", scope)
             case "save":
                 receipt = self._memory.add(asked.about, scope=scope, kind=Kind.PREFERENCE)
-                return CommandOutcome("I could not keep that." if receipt.outcome == "refused" else f"Saved as a preference: {asked.about}")
+                return MemoryCommandResult(
+                    "I could not keep that." if receipt.outcome == "refused" else f"Saved as a preference: {asked.about}"
+                )
             case "forget_all":
-                return CommandOutcome(
+                return MemoryCommandResult(
                     "For good and all at once that is done outside of a chat: engrams purge --all. Tell me what to forget."
                 )
             case "forget_last":
@@ -121,11 +125,11 @@ class MemoryControl:
             case "forget":
                 return self._ask_which(self._find_matching(asked.about, scope), scope)
 
-    def _answer_open(self, text: str, open_: PendingChoice, scope: Scope) -> CommandOutcome | None:
+    def _answer_open(self, text: str, open_: PendingForgetQuestion, scope: Scope) -> MemoryCommandResult | None:
         """Answer the open question; None: the text is about something else."""
         said = parse_decision(text)
         if said == "no":
-            return CommandOutcome("Nothing was forgotten.")
+            return MemoryCommandResult("Nothing was forgotten.")
         if open_.step == "confirm":
             return self._forget_confirmed(open_, scope) if said == "yes" else None
         number = parse_number(text)
@@ -134,62 +138,66 @@ class MemoryControl:
         if not number:
             return None
         if number > len(open_.ids):
-            return CommandOutcome(f"There is no number {number}: 1 to {len(open_.ids)}, or no.", open_.to_dict())
+            return MemoryCommandResult(f"There is no number {number}: 1 to {len(open_.ids)}, or no.", open_.to_dict())
         return self._ask_confirmation(self._load_active(open_.ids[number - 1 : number], scope), scope)
 
-    def _list_memories(self, about: str, scope: Scope) -> CommandOutcome:
+    def _list_memories(self, about: str, scope: Scope) -> MemoryCommandResult:
         if about:
             records = self._find_matching(about, scope, SHOWN)
         else:
             records = list(self._memory.list(scope=scope, kinds=_FIRST_SEEN, limit=SHOWN).records)
             records = records or list(self._memory.list(scope=scope, limit=SHOWN).records)
         if not records:
-            return CommandOutcome(f"I remember nothing about {about}." if about else "I remember nothing yet.")
+            return MemoryCommandResult(f"I remember nothing about {about}." if about else "I remember nothing yet.")
         head = f"This is what I remember about {about}:" if about else "This is what I remember, the newest first:"
-        return CommandOutcome(f"{head}\n{_format_list(records)}", PendingChoice(scope.owner.key, "shown", _ids(records)).to_dict())
+        return MemoryCommandResult(
+            f"{head}\n{_format_list(records)}", PendingForgetQuestion(scope.owner.key, "shown", _ids(records)).to_dict()
+        )
 
-    def _report_status(self, scope: Scope) -> CommandOutcome:
+    def _report_status(self, scope: Scope) -> MemoryCommandResult:
         counts = self._memory.stats(scope).get("status", {})
         active = int(counts.get("active", 0))
         recall = "" if self._switch is None else f" Recall is {'on' if self._switch.recall(scope) else 'off'}."
-        return CommandOutcome(f"I remember {active} {'thing' if active == 1 else 'things'} here.{recall}")
+        return MemoryCommandResult(f"I remember {active} {'thing' if active == 1 else 'things'} here.{recall}")
 
-    def _set_recall(self, on: bool, scope: Scope) -> CommandOutcome:
+    def _set_recall(self, on: bool, scope: Scope) -> MemoryCommandResult:
         if self._switch is None:
-            return CommandOutcome("Recall cannot be switched here.")
+            return MemoryCommandResult("Recall cannot be switched here.")
         self._switch.recall(scope, on)
-        return CommandOutcome(
+        return MemoryCommandResult(
             "Recall is on: I use what I remember." if on else "Recall is off: I use nothing I remember but rules, and go on remembering."
         )
 
-    def _pick_number(self, number: int, open_: PendingChoice | None, scope: Scope) -> CommandOutcome:
+    def _pick_number(self, number: int, open_: PendingForgetQuestion | None, scope: Scope) -> MemoryCommandResult:
         if open_ is None:
-            return CommandOutcome("Which list is that from? Ask me what I remember first.")
+            return MemoryCommandResult("Which list is that from? Ask me what I remember first.")
         if number > len(open_.ids):
-            return CommandOutcome(f"There is no number {number}: 1 to {len(open_.ids)}.", open_.to_dict())
+            return MemoryCommandResult(f"There is no number {number}: 1 to {len(open_.ids)}.", open_.to_dict())
         return self._ask_confirmation(self._load_active(open_.ids[number - 1 : number], scope), scope)
 
-    def _ask_which(self, records: Sequence[Record], scope: Scope) -> CommandOutcome:
+    def _ask_which(self, records: Sequence[Record], scope: Scope) -> MemoryCommandResult:
         """Ask which memory to forget, or to confirm the only one."""
         if len(records) < 2:
             return self._ask_confirmation(records, scope)
         text = f"Several memories match:\n{_format_list(records)}\nWhich one shall I forget? A number, all, or no."
-        return CommandOutcome(text, PendingChoice(scope.owner.key, "choose", _ids(records)).to_dict())
+        return MemoryCommandResult(text, PendingForgetQuestion(scope.owner.key, "choose", _ids(records)).to_dict())
 
-    def _ask_confirmation(self, records: Sequence[Record], scope: Scope) -> CommandOutcome:
+    def _ask_confirmation(self, records: Sequence[Record], scope: Scope) -> MemoryCommandResult:
         if not records:
-            return CommandOutcome("I remember nothing like that.")
+            return MemoryCommandResult("I remember nothing like that.")
         what = f"“{_format_line(records[0])}”" if len(records) == 1 else f"these {len(records)}:\n{_format_list(records)}\n"
-        return CommandOutcome(f"Shall I forget {what}? Say yes or no.", PendingChoice(scope.owner.key, "confirm", _ids(records)).to_dict())
+        return MemoryCommandResult(
+            f"Shall I forget {what}? Say yes or no.", PendingForgetQuestion(scope.owner.key, "confirm", _ids(records)).to_dict()
+        )
 
-    def _forget_confirmed(self, open_: PendingChoice, scope: Scope) -> CommandOutcome:
+    def _forget_confirmed(self, open_: PendingForgetQuestion, scope: Scope) -> MemoryCommandResult:
         gone = []
         for record in self._load_active(open_.ids, scope):
             self._memory.forget(record.id, scope=scope, reason="asked for in a conversation")
             gone.append(record.id)
         if not gone:
-            return CommandOutcome("It is forgotten already.")
-        return CommandOutcome(f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone))
+            return MemoryCommandResult("It is forgotten already.")
+        return MemoryCommandResult(f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone))
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         found = []

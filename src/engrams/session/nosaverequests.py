@@ -17,7 +17,7 @@ _CONVERSATIONS = 10_000
 _NOTED, _TRIES = 100, 5
 
 
-class NoSaveRequests:
+class NoSaveRequestLog:
     """Conversations in which somebody asked not to be saved. Thread safe."""
 
     def __init__(self, states: OwnerStateStore) -> None:

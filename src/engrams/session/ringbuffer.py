@@ -21,7 +21,7 @@ NEUTRAL = 0.5
 
 
 @dataclass(slots=True)
-class RingItem:
+class WorkingTierItem:
     """Item of the working tier; ``importance``: 0 to 1; ``text``: rendered."""
 
     record: Record
@@ -43,13 +43,13 @@ class RingBuffer:
 
     ``writing`` is a lock for callers that must store items in the order of insertion; no method here takes it."""
 
-    def __init__(self, size: int, evicted: Callable[[RingItem], None] = lambda _item: None) -> None:
+    def __init__(self, size: int, evicted: Callable[[WorkingTierItem], None] = lambda _item: None) -> None:
         self._size, self._evicted = size, evicted
-        self._items: deque[RingItem] = deque()
+        self._items: deque[WorkingTierItem] = deque()
         self._lock = Lock()
         self.writing = Lock()
 
-    def append(self, items: Iterable[RingItem]) -> None:
+    def append(self, items: Iterable[WorkingTierItem]) -> None:
         for item in items:
             with self._lock:
                 gone = self._items.popleft() if len(self._items) >= self._size else None
@@ -57,7 +57,7 @@ class RingBuffer:
             if gone is not None:
                 self._evicted(gone)
 
-    def preview_evictions(self, number: int) -> tuple[RingItem, ...]:
+    def preview_evictions(self, number: int) -> tuple[WorkingTierItem, ...]:
         """Return items that adding ``number`` entries would evict, oldest first.
 
         Of more entries than fit, the first new ones are not included."""
@@ -77,14 +77,14 @@ class RingBuffer:
         with self._lock:
             self._items = deque(item for item in self._items if item.id not in ids)
 
-    def drain(self) -> tuple[RingItem, ...]:
+    def drain(self) -> tuple[WorkingTierItem, ...]:
         """Remove and return all items, oldest first."""
         with self._lock:
             items = tuple(self._items)
             self._items.clear()
         return items
 
-    def get_by_id(self, id: str) -> RingItem | None:
+    def get_by_id(self, id: str) -> WorkingTierItem | None:
         """Return the item of that id; None where it left."""
         with self._lock:
             return next((item for item in self._items if item.id == id), None)
@@ -97,11 +97,11 @@ class RingBuffer:
                 found.importance = importance
             return found is not None
 
-    def items(self) -> tuple[RingItem, ...]:
+    def items(self) -> tuple[WorkingTierItem, ...]:
         with self._lock:
             return tuple(self._items)
 
-    def last(self, number: int) -> tuple[RingItem, ...]:
+    def last(self, number: int) -> tuple[WorkingTierItem, ...]:
         """Return the last said items, oldest first; copies do not count."""
         said = [item for item in self.items() if not item.is_copy]
         return tuple(said[-number:]) if number > 0 else ()
@@ -111,7 +111,7 @@ class RingBuffer:
             return len(self._items)
 
 
-class HotCache:
+class HotMemoryCache:
     """LRU cache of at most ``size`` hits with their vectors. Thread safe."""
 
     def __init__(self, size: int, floor: float) -> None:

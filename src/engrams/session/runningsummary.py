@@ -13,7 +13,7 @@ from engrams import prompts
 from engrams.errors import BudgetError, ConflictError, InputError, ModelError, RefusedError
 from engrams.ports import (
     DAILY,
-    Chat,
+    ChatModel,
     ChatRequest,
     Clock,
     Condition,
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class MessageWindow:
+class PromptMessageWindow:
     """Messages within a budget: system messages, summary, newest messages.
 
     ``summary``: its text, empty where nothing was summarised. ``last``: the id of the last message it covers. ``dropped``: messages neither
@@ -77,7 +77,7 @@ class SummaryDeps:
     """Dependencies of summaries. ``files``: whether daily notes are kept."""
 
     store: Store
-    chat: Chat | None
+    chat: ChatModel | None
     counter: TokenCounter
     clock: Clock
     take: TurnWriter
@@ -85,7 +85,7 @@ class SummaryDeps:
     files: bool
 
 
-class ConversationSummaries:
+class ConversationSummariser:
     """Summaries by conversation. Thread safe; of two concurrent updates one retries."""
 
     def __init__(self, parts: SummaryDeps, settings: SummarySettings) -> None:
@@ -93,7 +93,7 @@ class ConversationSummaries:
 
     # ------------------------------------------------------------------------------------------------------ messages
 
-    def fit(self, messages: Sequence[Message], *, scope: ScopeInput, session: str, **limits: int) -> MessageWindow:
+    def fit(self, messages: Sequence[Message], *, scope: ScopeInput, session: str, **limits: int) -> PromptMessageWindow:
         """Fit messages into ``max_tokens`` by the configured counter.
 
         Messages that fit are returned as they came. Otherwise the older ones go into the running summary of this scope and session, by one
@@ -120,7 +120,7 @@ class ConversationSummaries:
         record = self._find_summary(place, own, what)
         return record.text if record else ""
 
-    def _fit(self, messages: Sequence[Message], scope: Scope, session: str, section: SummarySettings) -> MessageWindow:
+    def _fit(self, messages: Sequence[Message], scope: Scope, session: str, section: SummarySettings) -> PromptMessageWindow:
         lead, rest = messagewindow.split_lead(messages)
         running = self._find_summary(scope, session, "window")
         lead = tuple(message for message in lead if running is None or message["id"] != running.id)
@@ -131,7 +131,7 @@ class ConversationSummaries:
         cost = count_tokens(whole, self._deps.counter)
         most = min(section.max_tokens, section.start_tokens or section.max_tokens)
         if cost <= most:
-            return MessageWindow(tuple(messages) if running is None else whole, summary, last)
+            return PromptMessageWindow(tuple(messages) if running is None else whole, summary, last)
         room = most - count_tokens(lead, self._deps.counter) - section.tokens - _SLACK
         # Half of the room for the newest, so that the next few messages need no new summary.
         end = messagewindow.find_cut(pending, max(room, 0) // 2, self._deps.counter)
@@ -165,14 +165,14 @@ class ConversationSummaries:
         section: SummarySettings,
         place: tuple[Scope, str],
         result: tuple[str, str, str],
-    ) -> MessageWindow:
+    ) -> PromptMessageWindow:
         """Build the window; drop the oldest turns where it is too long."""
         summary, last, note = result
         notes = (note,) if note else ()
         front = self._assemble(lead, summary, (), running)
         room = section.max_tokens - count_tokens(front, self._deps.counter)
         if count_tokens(pending, self._deps.counter) <= room:
-            return MessageWindow((*front, *pending), summary, last, notes=notes)
+            return PromptMessageWindow((*front, *pending), summary, last, notes=notes)
         kept, dropped = messagewindow.trim_messages(pending, max(room, 0), self._deps.counter, section.tool_characters)
         if dropped:
             self.flush(dropped, scope=place[0], session=place[1], reason="overflow")
@@ -181,7 +181,7 @@ class ConversationSummaries:
             notes = (*notes, "the messages that must stay are over the budget by themselves")
         for text in notes:
             _log.warning("context: %s", text)
-        return MessageWindow((*front, *kept), summary, last, tuple(dropped), notes)
+        return PromptMessageWindow((*front, *kept), summary, last, tuple(dropped), notes)
 
     def flush(
         self,
@@ -218,7 +218,7 @@ class ConversationSummaries:
         summary_message = ({"id": running.id if running else "summary", "role": "system", "content": _LEAD + summary},) if summary else ()
         return (*lead, *summary_message, *pending)
 
-    def _summarise(self, chat: Chat, summary: str, older: Sequence[Message], section: SummarySettings) -> _ModelSummary | str:
+    def _summarise(self, chat: ChatModel, summary: str, older: Sequence[Message], section: SummarySettings) -> _ModelSummary | str:
         """Ask for a new summary; a string says why it failed."""
         counter = self._deps.counter
         hidden = mark_unsaved((str(message.get("role") or "user"), text_of(message)) for message in older)
@@ -234,7 +234,7 @@ class ConversationSummaries:
             return f"no new summary: {problem.message}"
         return _ModelSummary(keep_start(text, section.tokens - counter.count(_LEAD), counter) or text[:1], note)
 
-    def _ask_model(self, chat: Chat, summary: str, new: str, limit: int) -> str:
+    def _ask_model(self, chat: ChatModel, summary: str, new: str, limit: int) -> str:
         prompt = prompts.load("summary").render(limit=str(limit), summary=prompts.quote(summary) if summary else "(none)", new=new)
         return chat.ask(ChatRequest((Prompted("user", prompt),), "summary", max_tokens=max(64, 2 * limit))).text.strip()
 

@@ -18,7 +18,7 @@ from engrams.ports import (
     EMBED,
     EXTRACT,
     LEARNED,
-    Chat,
+    ChatModel,
     Clock,
     Embedder,
     Job,
@@ -39,9 +39,16 @@ from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
 from engrams.write import llm, writepipeline
-from engrams.write.candidatepromotion import HeldCluster, PromotionEvidence, cluster_held, promote_clusters, promotion_reason, to_candidate
+from engrams.write.candidatepromotion import (
+    HeldCandidateCluster,
+    PromotionEvidence,
+    cluster_held,
+    promote_clusters,
+    promotion_reason,
+    to_candidate,
+)
 from engrams.write.changeset import stable_id
-from engrams.write.storagepolicy import PolicyDecision
+from engrams.write.storagepolicy import StoragePolicyDecision
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
@@ -70,7 +77,13 @@ class SessionFinaliser:
     """Handler of the finalise job. ``run_job`` runs a waiting job here."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings, run_job: Callable[[str], Job | None]
+        self,
+        store: Store,
+        embedder: Embedder,
+        chat: ChatModel | None,
+        clock: Clock,
+        settings: Settings,
+        run_job: Callable[[str], Job | None],
     ) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
         self._run_job, self._idle = run_job, timedelta(minutes=settings.sessions.idle_minutes)
@@ -207,7 +220,7 @@ class SessionFinaliser:
                 end.changes.append(RecordChange(end.owner, record.id, {"meta": meta}, "review", record.version))
         return kept, frozenset(ready)
 
-    def _ask_policy(self, record: Record) -> Sequence[PolicyDecision]:
+    def _ask_policy(self, record: Record) -> Sequence[StoragePolicyDecision]:
         candidate = to_candidate(record)
         sources = self._store.get(record.scope.owner, candidate.sources[:1])
         if self._chat is None or not sources:
@@ -318,7 +331,7 @@ def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionSummary, s
     )
 
 
-def _review_reason(cluster: HeldCluster, ready: frozenset[str]) -> str:
+def _review_reason(cluster: HeldCandidateCluster, ready: frozenset[str]) -> str:
     return "reviewed" if any(one.id in ready for one in cluster.members) else ""
 
 

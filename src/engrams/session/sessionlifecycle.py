@@ -14,7 +14,7 @@ from engrams.settings import Settings
 from engrams.types import Json, Scope
 
 
-class SessionState(StrEnum):
+class SessionPhase(StrEnum):
     ABSENT = "absent"
     ACTIVE = "active"
     EXPIRED = "expired_unfinalized"
@@ -23,7 +23,7 @@ class SessionState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionInfo:
     """A session with its state.
 
     ``token``: changes with each step of the caller that leads it; a step with an older one is refused. ``turns``: how many turns were
@@ -32,7 +32,7 @@ class Session:
 
     id: str
     scope: Scope
-    state: SessionState
+    state: SessionPhase
     mode: str = "local"
     started_at: datetime | None = None
     last_active: datetime | None = None
@@ -62,20 +62,20 @@ def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bo
     return now - last >= idle
 
 
-def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionState:
+def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionPhase:
     """Return the state of a stored session (None: absent)."""
     if row is None:
-        return SessionState.ABSENT
+        return SessionPhase.ABSENT
     if row.state == "closed":
-        return SessionState.ROTATION
+        return SessionPhase.ROTATION
     if row.state == "closing":
-        return SessionState.INTERRUPTED
-    return SessionState.EXPIRED if is_lapsed(row.last_active, now, idle) else SessionState.ACTIVE
+        return SessionPhase.INTERRUPTED
+    return SessionPhase.EXPIRED if is_lapsed(row.last_active, now, idle) else SessionPhase.ACTIVE
 
 
-def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
+def to_session(row: SessionRow, now: datetime, idle: timedelta) -> SessionInfo:
     data = row.data
-    return Session(
+    return SessionInfo(
         row.id,
         row.scope,
         state_of(row, now, idle),
@@ -89,20 +89,20 @@ def to_session(row: SessionRow, now: datetime, idle: timedelta) -> Session:
     )
 
 
-def require_active(id: str, state: SessionState) -> None:
+def require_active(id: str, state: SessionPhase) -> None:
     """Raise the error that fits the state, unless the session is active.
 
     NotFoundError: absent. ConflictError: expired, interrupted or ended."""
     match state:
-        case SessionState.ACTIVE:
+        case SessionPhase.ACTIVE:
             return
-        case SessionState.ABSENT:
+        case SessionPhase.ABSENT:
             raise NotFoundError(f"There is no session {id!r}.", hint="Begin it first: `sessions.begin`.")
-        case SessionState.EXPIRED:
+        case SessionPhase.EXPIRED:
             raise ConflictError(f"The session {id!r} is over: nobody spoke for too long.", hint="`sessions.begin` ends it and goes on.")
-        case SessionState.INTERRUPTED:
+        case SessionPhase.INTERRUPTED:
             raise ConflictError(f"The session {id!r} is being ended.", hint="Wait for its job to finish, or see `engrams status`.")
-        case SessionState.ROTATION:
+        case SessionPhase.ROTATION:
             raise ConflictError(f"The session {id!r} has ended.", hint="`sessions.begin` starts its next part.")
 
 
@@ -114,7 +114,7 @@ def make_finalise_job(owner: Scope, session: str, why: str, settings: Settings) 
     return JobSpec(FINALISE, f"{owner.key}|{session}", payload, attempts=settings.jobs.max_attempts)
 
 
-class IdleSweeper:
+class IdleSessionSweeper:
     """Sweeper of idle sessions; one read where nothing is idle."""
 
     def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:

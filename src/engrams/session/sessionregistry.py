@@ -16,8 +16,16 @@ from engrams.session import privacymodes
 from engrams.session.extractionqueue import JobRunner
 from engrams.session.ownersettings import OwnerSettings, OwnerSettingsStore
 from engrams.session.privacymodes import IncognitoSessions, PrivacyMode
-from engrams.session.sessionlifecycle import IdleSweeper, Session, SessionState, make_finalise_job, require_active, state_of, to_session
-from engrams.session.turningest import TurnIngest, make_update_key
+from engrams.session.sessionlifecycle import (
+    IdleSessionSweeper,
+    SessionInfo,
+    SessionPhase,
+    make_finalise_job,
+    require_active,
+    state_of,
+    to_session,
+)
+from engrams.session.turningest import TurnIngester, make_update_key
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 
@@ -43,7 +51,7 @@ class SessionRegistry:
         work: JobRunner,
         *,
         incognito: IncognitoSessions,
-        journal: Callable[[], TurnIngest],
+        journal: Callable[[], TurnIngester],
         model: bool,
     ) -> None:
         self._store, self._clock, self._settings, self._runner = store, clock, settings, work
@@ -52,7 +60,7 @@ class SessionRegistry:
         self._preferences = OwnerSettingsStore(store, self._write_rule, clock, settings)
         self._lock = Lock()
         self._begun_here: dict[tuple[str, str], Scope] = {}
-        self._incognito_sessions: dict[tuple[str, str], Session] = {}
+        self._incognito_sessions: dict[tuple[str, str], SessionInfo] = {}
 
     # -------------------------------------------------------------------------------------------------------- leading
 
@@ -67,7 +75,7 @@ class SessionRegistry:
             return Scope(("session", session_id))
         raise ScopeError("Neither a user nor a session is named.", hint="Give a user_id, or a session_id.")
 
-    def begin(self, session: str, *, scope: Place, mode: str | None = None, crisis: str = "") -> Session:
+    def begin(self, session: str, *, scope: Place, mode: str | None = None, crisis: str = "") -> SessionInfo:
         """Begin a session, or take it over from its previous leader.
 
         A lapsed or ended session continues with its next part, after what was finalised. ``mode``: incognito (guest) keeps nothing of it;
@@ -76,7 +84,7 @@ class SessionRegistry:
         if privacymodes.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
             return self._begin_incognito(place, name)
         row = self._store.load(place.owner, name)
-        if row is not None and state_of(row, self._clock(), self._idle) in (SessionState.EXPIRED, SessionState.INTERRUPTED):
+        if row is not None and state_of(row, self._clock(), self._idle) in (SessionPhase.EXPIRED, SessionPhase.INTERRUPTED):
             self._request_end(place, name, "idle" if row.state == "active" else "api", wait=True)
         saved = self._take_over(place, name, crisis)
         with self._lock:
@@ -85,7 +93,7 @@ class SessionRegistry:
                 del self._begun_here[next(iter(self._begun_here))]
         return to_session(saved, self._clock(), self._idle)
 
-    def touch(self, session: str, *, scope: Place, token: int | None = None, crisis: str = "") -> Session:
+    def touch(self, session: str, *, scope: Place, token: int | None = None, crisis: str = "") -> SessionInfo:
         """Keep a session alive; its new ``token`` is for the next step.
 
         NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or ``token`` is outdated. ``crisis``: the
@@ -103,7 +111,7 @@ class SessionRegistry:
         kept = replace(row, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
         return to_session(self._store.save(kept, row.token), now, self._idle)
 
-    def end(self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None) -> Session:
+    def end(self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None) -> SessionInfo:
         """End a session: extract, keep an account, promote supported statements.
 
         It happens once for each part, whoever asks. ``wait``: until that is done; None: where no model is asked. Without waiting it is a
@@ -112,7 +120,7 @@ class SessionRegistry:
         quiet = self._incognito_sessions.pop((place.owner.key, name), None)
         if quiet is not None:
             self._incognito.end(place, name)
-            return replace(quiet, state=SessionState.ROTATION)
+            return replace(quiet, state=SessionPhase.ROTATION)
         row = self._load_row(place, name)
         if token is not None and token != row.token:
             raise ConflictError(f"The session {name!r} was taken over (token {row.token}, not {token}).")
@@ -135,20 +143,20 @@ class SessionRegistry:
 
     # -------------------------------------------------------------------------------------------------------- looking
 
-    def state(self, session: str, *, scope: Place) -> SessionState:
+    def state(self, session: str, *, scope: Place) -> SessionPhase:
         """Return absent, active, expired_unfinalized, interrupted or rotation_required."""
         place, name = Scope.of(scope), _clean_name(session)
         if (place.owner.key, name) in self._incognito_sessions:
-            return SessionState.ACTIVE
+            return SessionPhase.ACTIVE
         return state_of(self._store.load(place.owner, name), self._clock(), self._idle)
 
-    def get(self, session: str, *, scope: Place) -> Session:
+    def get(self, session: str, *, scope: Place) -> SessionInfo:
         """Return one session. NotFoundError: there is none."""
         place, name = Scope.of(scope), _clean_name(session)
         quiet = self._incognito_sessions.get((place.owner.key, name))
         return quiet if quiet is not None else to_session(self._load_row(place, name), self._clock(), self._idle)
 
-    def list(self, *, scope: Place, limit: int = 100) -> tuple[Session, ...]:
+    def list(self, *, scope: Place, limit: int = 100) -> tuple[SessionInfo, ...]:
         """List sessions of a scope (of an owner: all scopes), latest first."""
         place, now = Scope.of(scope), self._clock()
         reach = ScopeReach(place.owner, (place,), tree=True) if place.is_owner else ScopeReach(place.owner, place.chain())
@@ -186,7 +194,7 @@ class SessionRegistry:
         """Enqueue the end of idle and interrupted sessions; returns how many.
 
         Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds`` while there are workers."""
-        asked = IdleSweeper(self._store, self._clock, self._settings).sweep()
+        asked = IdleSessionSweeper(self._store, self._clock, self._settings).sweep()
         if asked:
             self._runner.wake()
         return asked
@@ -217,7 +225,7 @@ class SessionRegistry:
                 name, place, "active", now, now, data={"mode": self._configured_mode.value}
             )
             if row.state == "closing":
-                require_active(name, SessionState.INTERRUPTED)
+                require_active(name, SessionPhase.INTERRUPTED)
             started = now if row.state == "closed" else row.started_at
             fresh = replace(row, state="active", started_at=started, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
             try:
@@ -226,9 +234,9 @@ class SessionRegistry:
                 continue  # it changed since it was read
         raise ConflictError(f"The session {name!r} is taken over by other callers again and again.")
 
-    def _begin_incognito(self, place: Scope, name: str) -> Session:
+    def _begin_incognito(self, place: Scope, name: str) -> SessionInfo:
         now = self._clock()
-        made = Session(name, place, SessionState.ACTIVE, PrivacyMode.INCOGNITO.value, now, now)
+        made = SessionInfo(name, place, SessionPhase.ACTIVE, PrivacyMode.INCOGNITO.value, now, now)
         self._incognito.mark_incognito(place, name)
         return self._incognito_sessions.setdefault((place.owner.key, name), made)
 
@@ -245,7 +253,7 @@ class SessionRegistry:
     def _load_row(self, place: Scope, name: str) -> SessionRow:
         row = self._store.load(place.owner, name)
         if row is None:
-            require_active(name, SessionState.ABSENT)
+            require_active(name, SessionPhase.ABSENT)
             raise NotFoundError
         return row
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, ChatMessage, ChatRequest
+from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.text.measures import is_question, word_count
 from engrams.text.normalize import fold
@@ -145,7 +145,7 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionSummary:
     )
 
 
-def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionSummary | None:
+def build_by_model(turns: Sequence[Record], chat: ChatModel, limit: int) -> SessionSummary | None:
     """Ask a model for the account; None where it finds nothing.
 
     It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used."""
@@ -183,7 +183,7 @@ def build_by_model(turns: Sequence[Record], chat: Chat, limit: int) -> SessionSu
     )
 
 
-def build_arc(turns: Sequence[Record], chat: Chat | None, limit: int) -> tuple[SessionSummary | None, str]:
+def build_arc(turns: Sequence[Record], chat: ChatModel | None, limit: int) -> tuple[SessionSummary | None, str]:
     """Build the account of a session; rules replace a failed model.
 
     Returns the account (None: nothing worth one) and the model's error message (empty: none)."""

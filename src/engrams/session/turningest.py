@@ -10,8 +10,8 @@ from typing import Any
 
 from engrams.errors import RefusedError
 from engrams.ports import EMBED, EXTRACT, Clock, Embedder, Job, JobLease, JobSpec, NewRecord, SessionRow, Store, WriteBatch
-from engrams.session.contextfingerprints import InjectedFingerprints
-from engrams.session.nosaverequests import NoSaveRequests
+from engrams.session.contextfingerprints import InjectedContextFingerprints
+from engrams.session.nosaverequests import NoSaveRequestLog
 from engrams.session.privacymodes import IncognitoSessions
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
@@ -21,7 +21,7 @@ from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
-from engrams.write.turnconversion import JournaledTurns, clean_secrets, journal_turns
+from engrams.write.turnconversion import TurnIngestRecords, clean_secrets, journal_turns
 from engrams.write.writedependencies import WriteDeps
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
@@ -29,7 +29,7 @@ _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
 
 
 @dataclass(frozen=True, slots=True)
-class IngestResult:
+class TurnIngestResult:
     """Receipts, the leased job to run at once, and its records."""
 
     receipts: tuple[Receipt, ...]
@@ -42,12 +42,12 @@ def make_update_key(scope: Scope, session: str) -> str:
     return f"{scope.key}|{session}"
 
 
-class TurnIngest:
+class TurnIngester:
     """Writer of turns as records; no model calls except an inline embedder."""
 
     def __init__(
         self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, working: WorkingTier | None = None, *,
-        model: bool = False, incognito: IncognitoSessions | None = None, injected: InjectedFingerprints | None = None,
+        model: bool = False, incognito: IncognitoSessions | None = None, injected: InjectedContextFingerprints | None = None,
     ) -> None:  # fmt: skip
         """Set up the ingest of one engine.
 
@@ -56,8 +56,8 @@ class TurnIngest:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
-        self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequests(store)
-        self._injected = injected or InjectedFingerprints()
+        self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequestLog(store)
+        self._injected = injected or InjectedContextFingerprints()
         ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
         self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
 
@@ -70,33 +70,33 @@ class TurnIngest:
         channel: str = "",
         lease: JobLease | None = None,
         quiet: float | None = None,
-    ) -> IngestResult:
+    ) -> TurnIngestResult:
         """Store turns in order, with the jobs that follow.
 
         ``lease``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
         extracts (None: the setting). RefusedError: a single turn was refused, as by a secret."""
         now = self._clock()
         if not self._settings.enabled:
-            return IngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
+            return TurnIngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
         marks = self._unsaved.mark(turns, scope)
         barred = [self._bar_turn(turn, scope, now, unsaved=mark) for turn, mark in zip(turns, marks, strict=True)]
         recorded = [turn for turn, receipt in zip(turns, barred, strict=True) if receipt is None]
         if channel not in OFFLINE_CHANNELS:
             self._unsaved.note_bare([turn for turn, receipt in zip(turns, barred, strict=True) if receipt and receipt.decisions], scope)
-        written = self._write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else IngestResult(())
+        written = self._write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else TurnIngestResult(())
         rest = iter(written.receipts)
         return replace(written, receipts=tuple(receipt or next(rest) for receipt in barred))
 
     def _write(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: JobLease | None, quiet: float | None
-    ) -> IngestResult:
+    ) -> TurnIngestResult:
         now = self._clock()
         journaled = self._log_questions(journal_turns(turns, scope, self._deps, kind=kind, channel=channel), channel)
         if not journaled.puts:
             if len(turns) == 1 and journaled.receipts[0].outcome == "refused":
                 found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
                 raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
-            return IngestResult(journaled.receipts)
+            return TurnIngestResult(journaled.receipts)
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
         records = tuple(put.record for put in puts)
@@ -109,8 +109,8 @@ class TurnIngest:
         for spec, name in zip(jobs, entered.done.jobs, strict=True):
             if spec.lease is not None and name:
                 job = Job(name, spec.kind, spec.key, spec.payload, "running", 1, now, 0, "", spec.lease.token, spec.lease.until, now)
-                return IngestResult(receipts, job, records)
-        return IngestResult(receipts)
+                return TurnIngestResult(receipts, job, records)
+        return TurnIngestResult(receipts)
 
     def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
         """Clean an edit's fields, and embed the record where its text changes.
@@ -127,7 +127,7 @@ class TurnIngest:
         row = self._embedder.embed([replace(record, **fields).search_text])[0]
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
-    def _log_questions(self, journaled: JournaledTurns, channel: str) -> JournaledTurns:
+    def _log_questions(self, journaled: TurnIngestRecords, channel: str) -> TurnIngestRecords:
         """Archive a user's messages that only ask the assistant.
 
         No read finds them. Of imported ones those that an assistant answers. They stay neighbours of their answers in the index, and are
@@ -147,7 +147,7 @@ class TurnIngest:
             replace(receipt, searchable=(), decisions=(*receipt.decisions, _ASKED)) if receipt.id in asked else receipt
             for receipt in journaled.receipts
         )
-        return JournaledTurns(puts, receipts)
+        return TurnIngestRecords(puts, receipts)
 
     def _bar_turn(self, turn: Turn, scope: Scope, now: datetime, *, unsaved: bool) -> Receipt | None:
         """The receipt of a turn that leaves no trace, or None."""

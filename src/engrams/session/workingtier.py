@@ -17,7 +17,7 @@ from engrams.ports import (
     CONDENSE,
     ENFORCE,
     JUDGE,
-    CandidateQuery,
+    CandidateSearchQuery,
     Clock,
     CommitResult,
     Embedder,
@@ -29,7 +29,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.read.scorefusion import dense_floor
-from engrams.session.ringbuffer import HotCache, RingBuffer, RingItem
+from engrams.session.ringbuffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.settings import RelevanceThresholdSettings, Settings
 from engrams.types import Hit, Kind, Record, Scope, StageDecision, Status, Tier
 from engrams.write.contentfilter import gate_text
@@ -71,7 +71,7 @@ class WorkingTier:
         self._judge, self._condense = model and settings.tiers.judge, model and settings.tiers.condense
         self._lock = Lock()
         self._rings: OrderedDict[str, RingBuffer] = OrderedDict()
-        self._hot: OrderedDict[str, HotCache] = OrderedDict()
+        self._hot: OrderedDict[str, HotMemoryCache] = OrderedDict()
         self._turns: dict[str, int] = {}
 
     # ------------------------------------------------------------------------------------------------------- writing
@@ -97,7 +97,7 @@ class WorkingTier:
         ring = self.ring(scope)
         with ring.writing:
             done = self._commit_evicting(batch, jobs, ring, len(held))
-            ring.append(RingItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
+            ring.append(WorkingTierItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
         return TierWriteResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
 
     def keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
@@ -149,9 +149,9 @@ class WorkingTier:
         """Return the ring buffer of exactly this scope."""
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
-    def hot(self, scope: Scope) -> HotCache:
+    def hot(self, scope: Scope) -> HotMemoryCache:
         floors = RelevanceThresholdSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
-        return self._get_or_make(self._hot, scope, lambda: HotCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
+        return self._get_or_make(self._hot, scope, lambda: HotMemoryCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
 
     def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
         """Return cached memories near a query, with cosines, without counting use."""
@@ -209,7 +209,9 @@ class WorkingTier:
         import numpy as np
 
         vector = np.frombuffer(put.vector.data, np.float32)
-        pool = self._store.seek(CandidateQuery(ScopeReach(scope.owner, (scope,)), self._clock(), (), vector, card.id, kinds=(Kind.TURN,)))
+        pool = self._store.seek(
+            CandidateSearchQuery(ScopeReach(scope.owner, (scope,)), self._clock(), (), vector, card.id, kinds=(Kind.TURN,))
+        )
         near = [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
         for record in self._store.get(scope.owner, near):
             same = record.tier is Tier.RECENT and record.role == put.record.role
@@ -295,7 +297,7 @@ class WorkingTier:
         return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
 
 
-def to_item(record: Record) -> RingItem:
+def to_item(record: Record) -> WorkingTierItem:
     if record.tier is Tier.LONGTERM:
-        return RingItem(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
-    return RingItem(record, "promoted_l1", record.summary or record.text)
+        return WorkingTierItem(record, "promoted_l2", record.text.replace("\nAgent: ", " -> Agent: ", 1))
+    return WorkingTierItem(record, "promoted_l1", record.summary or record.text)

@@ -17,7 +17,7 @@ from engrams.settings.background import UsageSettings as UsageSettings
 from engrams.settings.core import ChatSettings as ChatSettings
 from engrams.settings.core import EmbedSettings as EmbedSettings
 from engrams.settings.core import EncryptionSettings as EncryptionSettings
-from engrams.settings.core import SizeLimits as SizeLimits
+from engrams.settings.core import SizeLimitSettings as SizeLimitSettings
 from engrams.settings.core import StoreSettings as StoreSettings
 from engrams.settings.loader import TEST_FOLDER as TEST_FOLDER
 from engrams.settings.loader import LoadedSettings as LoadedSettings
@@ -33,9 +33,9 @@ from engrams.settings.loader import suggest as suggest
 from engrams.settings.read import DeliverySettings as DeliverySettings
 from engrams.settings.read import LinkExpansionSettings as LinkExpansionSettings
 from engrams.settings.read import ReadSettings as ReadSettings
-from engrams.settings.read import ReadWeights as ReadWeights
 from engrams.settings.read import RelevanceThresholdSettings as RelevanceThresholdSettings
 from engrams.settings.read import RerankSettings as RerankSettings
+from engrams.settings.read import ScoreWeightSettings as ScoreWeightSettings
 from engrams.settings.read import TieredSearchSettings as TieredSearchSettings
 from engrams.settings.serve import CrisisLogSettings as CrisisLogSettings
 from engrams.settings.serve import FeedbackSettings as FeedbackSettings

@@ -16,7 +16,7 @@ class SettingsSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-class SizeLimits(SettingsSection):
+class SizeLimitSettings(SettingsSection):
     """Sizes beyond which input is refused."""
 
     text_bytes: int = Field(1_000_000, ge=1, description="Largest text of one memory, in bytes of UTF-8.")

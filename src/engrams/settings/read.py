@@ -9,7 +9,7 @@ from pydantic import Field
 from engrams.settings.core import SettingsSection, Share
 
 
-class ReadWeights(SettingsSection):
+class ScoreWeightSettings(SettingsSection):
     """Weights of the features in a score.
     The defaults are fitted (docs/concepts/recall.md)."""
 
@@ -101,7 +101,7 @@ class ReadSettings(SettingsSection):
         "share", description="share: of the best possible score. saturated: any shared word counts 0.3 at least."
     )
     rrf_k: float = Field(60.0, gt=0, description="Constant of reciprocal rank fusion.")
-    weights: ReadWeights = ReadWeights()
+    weights: ScoreWeightSettings = ScoreWeightSettings()
     recency_days: float = Field(30.0, gt=0, description="tau of exp(-age / tau), in days.")
     longterm_days: float = Field(30.0, gt=0, description="tau of the long-term tier, in days, where `read.routing.mode` is tiers.")
     recency_weight: Share = Field(0.0, ge=0, le=1, description="Share of recency in the final score, after reranking.")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from engrams.store.folderlock import lock_folder
 
 if TYPE_CHECKING:
-    from engrams.store.index.ownerindex import OwnerIndex
+    from engrams.store.index.ownerindex import OwnerSearchIndex
 
 ENDING = ".index"
 """End of the folder's name, after the database's."""
@@ -48,21 +48,21 @@ class SegmentFolder:
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
-    def load(self, key: SegmentKey, mark: int) -> OwnerIndex | None:
+    def load(self, key: SegmentKey, mark: int) -> OwnerSearchIndex | None:
         """Map an owner's index, if its file has this mark."""
-        from engrams.store.index.ownerindex import OwnerIndex
-        from engrams.store.index.segmentfile import SegmentError, map_segment
+        from engrams.store.index.ownerindex import OwnerSearchIndex
+        from engrams.store.index.segmentfile import SegmentFileError, map_segment
 
         if self._path is None or not mark:
             return None
         try:
             segment = map_segment(self._path / f"{name_owner(key.owner)}.segment")
-            index = OwnerIndex.restore(segment)
-        except (OSError, SegmentError, ValueError, KeyError):
+            index = OwnerSearchIndex.restore(segment)
+        except (OSError, SegmentFileError, ValueError, KeyError):
             return None
         return index if segment.notes["key"] == _describe(key, mark) else None
 
-    def write(self, key: SegmentKey, index: OwnerIndex, accept: Callable[[int], bool]) -> bool:
+    def write(self, key: SegmentKey, index: OwnerSearchIndex, accept: Callable[[int], bool]) -> bool:
         """Write an owner's file, unless the store does not ``accept`` its mark.
 
         OSError: it cannot be written."""

@@ -8,13 +8,13 @@ from engrams.ports import CHANGES, Clock, Embedder, Job, Store
 from engrams.settings import WriteSettings
 from engrams.types import Scope
 from engrams.write.changedetection.changedetector import ChangeDetector
-from engrams.write.changeset import ChangeSet
+from engrams.write.changeset import DigestChangeSet
 
 _STEP = 50
 _REASON = "a later statement ends it"
 
 
-class ChangeDetectionJob:
+class ChangeDetectionJobHandler:
     """Handler of the changes job.
     A part that is stored is not done again; what another job changed meanwhile is looked at anew."""
 
@@ -32,7 +32,7 @@ class ChangeDetectionJob:
         owner, items = Scope.parse(job.payload["scope"]).owner, list(job.payload["items"])
         while True:
             part, items = items[:_STEP], items[_STEP:]
-            changes = ChangeSet(owner, owner, self._clock())
+            changes = DigestChangeSet(owner, owner, self._clock())
             for record in sorted(self._store.get(owner, part), key=lambda record: (record.recorded_at, record.id)):
                 if self._detector is not None:
                     self._detector.apply(record, changes)

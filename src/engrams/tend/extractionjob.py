@@ -18,7 +18,7 @@ from engrams.ports import (
     LEARNED,
     REVIEW,
     ROLL,
-    Chat,
+    ChatModel,
     Clock,
     Embedder,
     Job,
@@ -33,7 +33,7 @@ from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
 from engrams.write import writepipeline
 from engrams.write.changedetection.pairfeatures import may_change
 from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
-from engrams.write.llm import CachedChat, count_together
+from engrams.write.llm import AnswerCachingChat, count_together
 
 _STEP = 50
 """Records per transaction: an interrupted import repeats at most this many."""
@@ -43,14 +43,14 @@ _TRIES = 20
 _NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
-class ExtractionJob:
+class ExtractionJobHandler:
     """Handler of the extract job. No lock is held across model calls.
 
     Changes to one owner's memory are serialised across processes: a job that another one overtook reconciles again."""
 
     kind = EXTRACT
 
-    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, embedder: Embedder, chat: ChatModel | None, clock: Clock, settings: Settings) -> None:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._deps = writepipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
         # Without a model a job takes milliseconds: a lock is cheaper than a retry.
@@ -128,7 +128,7 @@ class ExtractionJob:
                 raise ConflictError("The job was taken over by another worker.", hint="That worker continues it.")
 
         gaps = self._load_gaps(records) if job.payload.get("end") else ()
-        model, patient = CachedChat(self._deps.chat, kept, save), job.attempt < self._settings.jobs.max_attempts
+        model, patient = AnswerCachingChat(self._deps.chat, kept, save), job.attempt < self._settings.jobs.max_attempts
         return replace(self._deps, chat=model, gaps=gaps, lane=str(job.payload.get("lane", "")), patient=patient)
 
     def _keep_gathering(self, job: Job, owner: Scope, items: list[str]) -> bool:
@@ -178,10 +178,10 @@ class ExtractionJob:
         section = self._settings.garden
         if not section.enabled or not records:
             return ()
-        from engrams.tend.garden.cyclestate import GardenStates, make_trigger_jobs
+        from engrams.tend.garden.cyclestate import GardenStateStore, make_trigger_jobs
 
         owner = records[0].scope.owner
-        size = GardenStates(self._store).get(owner).size if section.trigger_memories else 0
+        size = GardenStateStore(self._store).get(owner).size if section.trigger_memories else 0
         return make_trigger_jobs(owner, self._clock(), section, self._store, size)
 
     def _make_summary_jobs(self, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:

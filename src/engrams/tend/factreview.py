@@ -13,8 +13,8 @@ from engrams.clock import new_id, parse_time
 from engrams.errors import ConflictError
 from engrams.ports import (
     EMBED,
-    Chat,
     ChatMessage,
+    ChatModel,
     ChatRequest,
     Clock,
     Embedder,
@@ -67,25 +67,25 @@ _GROUPS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class FactRemoval:
+class PlannedFactRemoval:
     record: Record
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class FactMerge:
+class PlannedFactMerge:
     sources: tuple[Record, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewPlan:
+class FactReviewPlan:
     """Planned removals and merges. ``notes``: what is left out, and why."""
 
     id: str
     owner: Scope
-    removals: tuple[FactRemoval, ...] = ()
-    merges: tuple[FactMerge, ...] = ()
+    removals: tuple[PlannedFactRemoval, ...] = ()
+    merges: tuple[PlannedFactMerge, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -101,38 +101,38 @@ class _ReviewFacts:
     groups: dict[tuple[Scope, str], list[Record]] = field(default_factory=dict)
 
 
-class FactReview:
+class FactReviewer:
     """Review of one owner's facts; holds no lock while a model works.
 
     Changes made meanwhile make ``apply`` raise."""
 
-    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: ReviewSettings) -> None:
+    def __init__(self, store: Store, embedder: Embedder, chat: ChatModel | None, clock: Clock, settings: ReviewSettings) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
 
     def run(self, job: Job) -> None:
         """Plan and apply a review, unless plans need confirmation."""
         owner = Scope.parse(job.payload["owner"])
-        plan = ReviewPlan("", owner) if self._settings.confirm else self.plan(owner)
+        plan = FactReviewPlan("", owner) if self._settings.confirm else self.plan(owner)
         if plan.is_empty:
             self._store.finish(job.lease, self._clock())
         else:
             self.apply(plan, job.lease)
 
-    def plan(self, owner: ScopeInput, *, stale: bool | None = None, merge: bool | None = None) -> ReviewPlan:
+    def plan(self, owner: ScopeInput, *, stale: bool | None = None, merge: bool | None = None) -> FactReviewPlan:
         """Plan a review without changing anything; needs a chat model.
 
         ``stale``, ``merge``: which parts (None: as configured). ModelError, BudgetError: the model failed."""
         now, chat = self._clock(), self._chat
         place = Scope.of(owner).owner
-        plan = ReviewPlan(new_id(now), place)
+        plan = FactReviewPlan(new_id(now), place)
         if chat is None:
             return replace(plan, notes=("there is no chat model",))
         found = self._load_facts(place)
         notes: list[str] = []
-        removals: tuple[FactRemoval, ...] = ()
+        removals: tuple[PlannedFactRemoval, ...] = ()
         if self._settings.stale if stale is None else stale:
             removals = self._find_outdated(chat, found.facts, now)
-        merges: list[FactMerge] = []
+        merges: list[PlannedFactMerge] = []
         if self._settings.merge if merge is None else merge:
             gone = {removal.record.id for removal in removals}
             for records in found.groups.values():
@@ -141,7 +141,7 @@ class FactReview:
                     merges += self._find_merges(chat, left, notes)[: self._settings.max_merges - len(merges)]
         return replace(plan, removals=removals, merges=tuple(merges), notes=tuple(notes))
 
-    def apply(self, plan: ReviewPlan, lease: str = "") -> tuple[DerivedMemory, ...]:
+    def apply(self, plan: FactReviewPlan, lease: str = "") -> tuple[DerivedMemory, ...]:
         """Apply a plan in one transaction; returns the results by fact.
 
         ConflictError: one of its facts changed since."""
@@ -195,7 +195,7 @@ class FactReview:
             self._store.commit(WriteBatch(ACTOR, "undone", now, changes=tuple(changes)))
         return len(changes)
 
-    def _find_outdated(self, chat: Chat, facts: Sequence[Record], now: datetime) -> tuple[FactRemoval, ...]:
+    def _find_outdated(self, chat: ChatModel, facts: Sequence[Record], now: datetime) -> tuple[PlannedFactRemoval, ...]:
         section = self._settings
         old = sorted(
             (fact for fact in facts if now - last_said_at(fact) > timedelta(days=section.old_days)),
@@ -210,9 +210,9 @@ class FactReview:
         text = prompts.load("review").render(today=f"{now:%Y-%m-%d}", facts=listed, limit=str(section.max_removed))
         rows = chat.ask(ChatRequest((ChatMessage("user", text),), "review", _OUTDATED)).data["outdated"]
         picked = {row["id"]: str(row.get("reason") or "out of date")[:200] for row in rows if 1 <= row["id"] <= len(asked)}
-        return tuple(FactRemoval(asked[number - 1], reason) for number, reason in list(picked.items())[: section.max_removed])
+        return tuple(PlannedFactRemoval(asked[number - 1], reason) for number, reason in list(picked.items())[: section.max_removed])
 
-    def _find_merges(self, chat: Chat, records: Sequence[Record], notes: list[str]) -> list[FactMerge]:
+    def _find_merges(self, chat: ChatModel, records: Sequence[Record], notes: list[str]) -> list[PlannedFactMerge]:
         asked = list(records[:_ASKED])
         section = self._settings
         listed = "\n".join(f"{number}. {prompts.quote(fact.text)}" for number, fact in enumerate(asked, 1))
@@ -227,7 +227,7 @@ class FactReview:
                 notes.append(f"not merged: {why}")
                 continue
             taken |= set(ids)
-            found.append(FactMerge(sources, merged_text))
+            found.append(PlannedFactMerge(sources, merged_text))
         return found
 
     def _find_refusal(self, sources: Sequence[Record], text: str, taken: bool) -> str:
@@ -266,7 +266,7 @@ def last_said_at(record: Record) -> datetime:
     return max([record.recorded_at, *again])
 
 
-def build_merged(merge: FactMerge, plan: str, now: datetime) -> Record:
+def build_merged(merge: PlannedFactMerge, plan: str, now: datetime) -> Record:
     """Build the merged fact, with the evidence and names of its sources."""
     newest = max(merge.sources, key=lambda source: (source.recorded_at, source.id))
     begun = [source.valid_from for source in merge.sources]

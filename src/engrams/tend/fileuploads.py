@@ -17,11 +17,11 @@ from engrams.encryption import fileencryption
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import Clock, Job, JobSpec, Store
 from engrams.settings import JobSettings
-from engrams.tend.importexport import ImportResult, Progress
-from engrams.tend.jobworker import WorkerPool
+from engrams.tend.importexport import ImportCounts, Progress
+from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import ImportOptions, Scope
 
-LoadFunction: TypeAlias = Callable[[Path, Scope, ImportOptions, Progress], ImportResult]
+LoadFunction: TypeAlias = Callable[[Path, Scope, ImportOptions, Progress], ImportCounts]
 IMPORT = "import"
 KEEP = timedelta(days=1)
 """Lifetime of unfinished uploads, and of reports."""
@@ -50,12 +50,12 @@ class FileUpload:
     report: Mapping[str, Any] | None = None
 
 
-class FileUploads:
+class FileUploadStore:
     """Uploads, in one folder per owner; other owners' ids are not found."""
 
     def __init__(self, store: Store, load: LoadFunction, folder: Path, clock: Clock, settings: JobSettings) -> None:
         self._store, self._load, self._folder, self._clock, self._settings = store, load, folder, clock, settings
-        self._runner = WorkerPool(
+        self._runner = JobWorkerPool(
             store, {IMPORT: self._run_import}, clock, settings.model_copy(update={"workers": min(1, settings.workers)})
         )
 

@@ -30,7 +30,7 @@ _WORD = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]{2}|[^
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarityThreshold:
+class OwnerSimilarityThreshold:
     """Floor of an owner, 0..1, and where it comes from.
 
     ``source``: setting, calibration, or model. Of a calibration: its time, the number of ``known`` and ``unknown`` questions asked, and the
@@ -49,7 +49,7 @@ class SimilarityThreshold:
         return asdict(self)
 
 
-class ThresholdCalibration:
+class ThresholdCalibrator:
     """Floors of all owners, and their calibration.
 
     ``measure``: nearness of what an owner's memory holds to a question."""
@@ -59,18 +59,18 @@ class ThresholdCalibration:
     ) -> None:
         self._store, self._card, self._clock, self._setting, self._measure = store, card, clock, setting, measure
 
-    def get(self, scope: Scope | tuple[str, ...] | str) -> SimilarityThreshold:
+    def get(self, scope: Scope | tuple[str, ...] | str) -> OwnerSimilarityThreshold:
         """The floor that reads of this owner use."""
         if self._setting is not None:
-            return SimilarityThreshold(self._setting, "setting", self._card.id)
+            return OwnerSimilarityThreshold(self._setting, "setting", self._card.id)
         kept = self._store.load_state(Scope.of(scope).owner, CALIBRATION).data
         return (
-            SimilarityThreshold(**kept)
+            OwnerSimilarityThreshold(**kept)
             if kept.get("model") == self._card.id
-            else SimilarityThreshold(default_floor(self._card), "model", self._card.id)
+            else OwnerSimilarityThreshold(default_floor(self._card), "model", self._card.id)
         )
 
-    def calibrate(self, scope: Scope | tuple[str, ...] | str) -> SimilarityThreshold:
+    def calibrate(self, scope: Scope | tuple[str, ...] | str) -> OwnerSimilarityThreshold:
         """Choose the floor of this owner by asking, and keep it.
 
         At most 2 % of the questions about what is there are silent. A setting ``read.abstain`` still comes first. InputError: memory holds
@@ -113,7 +113,7 @@ def load_general_questions() -> list[str]:
     return (resources.files(__package__) / "general.txt").read_text("utf-8").splitlines()
 
 
-def _choose_floor(known: Sequence[float], unknown: Sequence[float], card: EmbedderCard, at: datetime) -> SimilarityThreshold:
+def _choose_floor(known: Sequence[float], unknown: Sequence[float], card: EmbedderCard, at: datetime) -> OwnerSimilarityThreshold:
     """Choose the highest floor that few known questions miss.
 
     It is no higher than unknown ones need, nor than the model's. Probes are rougher than people's questions: they can
@@ -121,4 +121,4 @@ def _choose_floor(known: Sequence[float], unknown: Sequence[float], card: Embedd
     highest = sorted(known)[int(FALSE_SILENCES * len(known))]
     floor = int(1000 * min(highest, max(unknown) + 0.01, card.floors.get("near", MOST_FLOOR))) / 1000
     silent = [round(sum(value < floor for value in values) / len(values), 4) for values in (known, unknown)]
-    return SimilarityThreshold(floor, "calibration", card.id, at.isoformat(), len(known), len(unknown), *silent)
+    return OwnerSimilarityThreshold(floor, "calibration", card.id, at.isoformat(), len(known), len(unknown), *silent)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engrams.errors import NotFoundError
-from engrams.ports import Chat, ChatMessage, ChatRequest, Clock, Job, RecordChange, Store, WriteBatch
+from engrams.ports import ChatMessage, ChatModel, ChatRequest, Clock, Job, RecordChange, Store, WriteBatch
 from engrams.prompts import load, quote
 from engrams.types import Record, Scope, Status
 
@@ -25,7 +25,7 @@ def parse_importance(reply: str) -> float | None:
     return min(max(float(found[0].replace(",", ".")), 0.0), 1.0) if len(found) == 1 else None
 
 
-def judge_importance(job: Job, store: Store, chat: Chat | None, clock: Clock, score: SetImportance) -> None:
+def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock, score: SetImportance) -> None:
     """Ask a model for an item's importance; update row and tier.
 
     An unreadable reply changes nothing. ModelError: the job is tried again, and the importance stays meanwhile."""
@@ -37,7 +37,7 @@ def judge_importance(job: Job, store: Store, chat: Chat | None, clock: Clock, sc
     store.finish(job.lease, clock())
 
 
-def condense_item(job: Job, store: Store, chat: Chat | None, clock: Clock) -> None:
+def condense_item(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
     """Ask a model for an item's one-sentence summary. ModelError: it stays empty."""
     _, record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
@@ -53,7 +53,7 @@ def _load_item(job: Job, store: Store) -> tuple[Scope, Record | None]:
     return scope, found[0] if found and found[0].status not in _GONE else None
 
 
-def _ask_model(chat: Chat, name: str, record: Record) -> str:
+def _ask_model(chat: ChatModel, name: str, record: Record) -> str:
     who = "The assistant" if record.role == "assistant" else "Someone"
     text = load(name).render(who=who, text=quote(record.text[:_READ]))
     return chat.ask(ChatRequest((ChatMessage("user", text),), name, max_tokens=_MOST)).text

@@ -21,7 +21,7 @@ _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 
 
 @dataclass(slots=True)
-class ImportResult:
+class ImportCounts:
     """Counts of an import.
 
     ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
@@ -49,11 +49,11 @@ class ImportTarget:
 
 def load(
     source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, plan: ImportOptions, progress: Progress | None
-) -> ImportResult:
+) -> ImportCounts:
     """Import a file, folder, zip or parsed items; a repeated import continues.
 
     A broken file of several is in the report. InputError: nothing can be read, or the only file is broken."""
-    report = ImportResult()
+    report = ImportCounts()
     job = _FileImporter(scope, target, plan, report, progress)
     if not isinstance(source, str | Path):
         job.store(source, plan.format)
@@ -77,7 +77,7 @@ class _FileImporter:
     scope: Scope
     target: ImportTarget
     plan: ImportOptions
-    report: ImportResult
+    report: ImportCounts
     progress: Progress | None
     done: int = 0
 
@@ -150,7 +150,7 @@ def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tu
         yield key, group
 
 
-def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: ImportResult) -> None:
+def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
@@ -171,7 +171,7 @@ def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target:
         report.refused += receipt.outcome in ("refused", "unsaved")
 
 
-def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: ImportResult) -> tuple[Receipt, ...]:
+def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> tuple[Receipt, ...]:
     try:
         return target.write_turns([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
@@ -179,7 +179,7 @@ def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, repor
         return ()
 
 
-def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: ImportResult, mark: str) -> None:
+def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: ImportCounts, mark: str) -> None:
     """Restore records of an earlier export under this owner, unchanged.
 
     What tells them apart from others, their ids, is kept beside them."""

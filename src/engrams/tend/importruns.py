@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import IMPORTS, Condition, PurgeReport, RecordChange, RecordQuery, ScopeReach, Where, WriteBatch
-from engrams.tend.importexport import ImportResult, ImportTarget, Progress, load, restored_ids
+from engrams.tend.importexport import ImportCounts, ImportTarget, Progress, load, restored_ids
 from engrams.types import IMPORTED, ImportOptions, Record, Scope, ScopeInput, Status
 
 PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], PurgeReport]
@@ -42,7 +42,7 @@ class ImportRun:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportUndo:
+class ImportUndoResult:
     """Result of an undo: memories removed, and ids that stay.
 
     ``kept``: edited by hand since. ``returned``: they are current again, since what replaced them is gone."""
@@ -53,7 +53,7 @@ class ImportUndo:
     returned: tuple[str, ...] = ()
 
 
-class MemoryImports:
+class ImportRunRegistry:
     """Imports of an owner: begun, listed, undone."""
 
     def __init__(self, target: ImportTarget, purge: PurgeFunction, is_silent: Callable[[Scope, str], bool]) -> None:
@@ -63,7 +63,7 @@ class MemoryImports:
         self._target, self._purge, self._is_silent = target, purge, is_silent
         self._store, self._clock = target.store, target.clock
 
-    def load(self, source: Path | str | Iterable[Any], scope: Scope, plan: ImportOptions, progress: Progress | None) -> ImportResult:
+    def load(self, source: Path | str | Iterable[Any], scope: Scope, plan: ImportOptions, progress: Progress | None) -> ImportCounts:
         """Import and log it; see ``MemoryEngine.load``.
 
         ``plan.mark``: its id; empty: a new one, or that of an interrupted import of the same name."""
@@ -74,7 +74,7 @@ class MemoryImports:
         try:
             report = load(source, scope, self._target, replace(plan, mark=id), progress)
         except InputError:
-            self.end(scope.owner, id, ImportResult())
+            self.end(scope.owner, id, ImportCounts())
             raise
         self.end(scope.owner, id, report)
         report.id = id if report.stored or report.edges else ""
@@ -101,13 +101,13 @@ class MemoryImports:
         self._save(scope.owner, entry)
         return entry.id
 
-    def end(self, owner: Scope, id: str, report: ImportResult) -> None:
+    def end(self, owner: Scope, id: str, report: ImportCounts) -> None:
         """Log the counts of an import; one that stored nothing goes."""
         entry = self.get(owner, id)
         counts = {name: getattr(entry, name) + getattr(report, name) for name in ("stored", "existing", "refused", "edges")}
         self._save(owner, replace(entry, state="done", **counts), drop=not (counts["stored"] or counts["edges"]))
 
-    def undo(self, id: str, scope: ScopeInput, progress: Progress | None = None, git: bool = False) -> ImportUndo:
+    def undo(self, id: str, scope: ScopeInput, progress: Progress | None = None, git: bool = False) -> ImportUndoResult:
         """Erase what an import brought, and what was learned from it.
 
         Memories edited by hand since stay. ``git``: also from the git history of the files. NotFoundError: no such import. ConflictError:
@@ -133,7 +133,7 @@ class MemoryImports:
             if progress is not None:
                 progress(done, len(gone))
         self._save(owner, replace(entry, state="undone"))
-        return ImportUndo(id, len(gone), tuple(sorted(edited)), returned)
+        return ImportUndoResult(id, len(gone), tuple(sorted(edited)), returned)
 
     def _find(self, owner: Scope, condition: Condition) -> Iterator[Record]:
         after = ""

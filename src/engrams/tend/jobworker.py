@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
-from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGate
+from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGatekeeper
 from engrams.settings import JobSettings
-from engrams.tend.leaserenewal import LeaseKeeper
+from engrams.tend.leaserenewal import JobLeaseRenewer
 
 Result = TypeVar("Result")
 Handler = Callable[[Job], object]
@@ -33,13 +33,13 @@ _PATIENCE = timedelta(days=1)
 """Age up to which a job's conflicts are no failures."""
 
 
-class WorkerPool:
+class JobWorkerPool:
     """Workers over a durable queue, which several processes may share."""
 
     def __init__(
         self, jobs: JobQueue, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings,
         first: Callable[[], object] | None = None, timers: Mapping[Callable[[], object], float] | None = None,
-        upkeep: UpkeepGate | None = None,
+        upkeep: UpkeepGatekeeper | None = None,
     ) -> None:  # fmt: skip
         """Set up the pool.
 
@@ -56,7 +56,7 @@ class WorkerPool:
         self._threads: list[threading.Thread] = []
         self._cut_off = False
         self._moment = (clock(), time.monotonic())
-        self._leases = LeaseKeeper(jobs, clock, settings.lease_seconds)
+        self._leases = JobLeaseRenewer(jobs, clock, settings.lease_seconds)
 
     def wake(self) -> None:
         """Start the workers if needed, and let them look for work."""

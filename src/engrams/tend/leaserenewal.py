@@ -16,7 +16,7 @@ _BEATS = 4
 _LEAST = 0.05
 
 
-class LeaseKeeper:
+class JobLeaseRenewer:
     """Heartbeat of running jobs: their leases never expire while their work lives."""
 
     def __init__(self, jobs: JobQueue, clock: Clock, seconds: float) -> None:

@@ -137,7 +137,7 @@ def build_exchange(pair: TurnPair) -> Record:
     )
 
 
-class TierMover:
+class LongTermMover:
     """Mover of recent items to the long term; interrupted moves repeat safely."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, group: TopicRefresh) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.scorefusion import age_days, half_life_decay
 from engrams.settings import Settings
-from engrams.tend.longtermmove import TierMover
+from engrams.tend.longtermmove import LongTermMover
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.manualedits import build_forget
 
@@ -59,8 +59,8 @@ def select_excess_recent(records: Sequence[Record], cap: int, promote: float) ->
     return tuple(ranked[: max(len(records) - cap, 0)])
 
 
-class CapEnforcer:
-    def __init__(self, store: Store, clock: Clock, settings: Settings, moves: TierMover) -> None:
+class MemoryCapEnforcer:
+    def __init__(self, store: Store, clock: Clock, settings: Settings, moves: LongTermMover) -> None:
         self._store, self._clock, self._settings, self._mover = store, clock, settings, moves
 
     def enforce(self, scope: Scope) -> dict[str, int]:

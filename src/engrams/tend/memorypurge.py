@@ -12,11 +12,11 @@ from engrams.ports import (
     PURGE,
     Clock,
     Embedder,
-    HomeCleaner,
+    HomeFileCleaner,
     Job,
     JobLease,
     JobSpec,
-    PurgeInstruction,
+    PurgeOrder,
     PurgePlaceCheck,
     PurgeReport,
     RecordQuery,
@@ -24,7 +24,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.tend.leaserenewal import LeaseKeeper
+from engrams.tend.leaserenewal import JobLeaseRenewer
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
 from engrams.write.purgeplan import build_rewrites, find_saying, list_texts, plan_purge
@@ -48,10 +48,10 @@ class PurgeDeps:
     embedder: Embedder
     clock: Clock
     drop_cached: Callable[[Scope, Sequence[str]], None]
-    home: Callable[[], HomeCleaner] | None
+    home: Callable[[], HomeFileCleaner] | None
 
 
-class MemoryPurge:
+class MemoryPurger:
     """Purges, each a durable job that its caller runs at once.
 
     A process that dies leaves the job to the next worker; the words to remove are in its payload until it is done."""
@@ -70,7 +70,7 @@ class MemoryPurge:
         now = deps.clock()
         lease = JobLease(self._worker, new_id(now), now + _LEASE)
         deps.store.enqueue((JobSpec(PURGE, f"{owner.key}|{new_id(now)}", plan.order.to_payload(), lease=lease),), now)
-        with closing(LeaseKeeper(deps.store, deps.clock, _LEASE.total_seconds())) as leases, leases.hold(lease.token):
+        with closing(JobLeaseRenewer(deps.store, deps.clock, _LEASE.total_seconds())) as leases, leases.hold(lease.token):
             removed = self.execute(plan.order)
         deps.store.finish(lease.token, deps.clock())
         return self._look(plan.order, removed, (_to_place("also said", plan.also, _ALSO), _to_place("sources", plan.unsure, _UNSURE)))
@@ -89,11 +89,11 @@ class MemoryPurge:
             self.purge([one for one in records if one.status is not Status.PURGED], owner, job.payload["min_words"])
             self._deps.store.finish(job.lease, self._deps.clock())
             return
-        self.execute(PurgeInstruction.from_payload(job.payload))
+        self.execute(PurgeOrder.from_payload(job.payload))
         self._deps.store.finish(job.lease, self._deps.clock())
         self._empty_log(Scope.parse(job.payload["owner"]))
 
-    def execute(self, order: PurgeInstruction) -> PurgeReport:
+    def execute(self, order: PurgeOrder) -> PurgeReport:
         """Do what an order says; harmless where it was done before."""
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
@@ -125,7 +125,7 @@ class MemoryPurge:
         pairs = zip(records, rows, strict=True)
         return tuple((one.scope.owner, Vector(one.id, card.id, card.dimension, row.tobytes())) for one, row in pairs)
 
-    def _look(self, order: PurgeInstruction, done: PurgeReport, told: Sequence[PurgePlaceCheck]) -> PurgeReport:
+    def _look(self, order: PurgeOrder, done: PurgeReport, told: Sequence[PurgePlaceCheck]) -> PurgeReport:
         """Look at every place again, and report."""
         log = self._empty_log(order.owner)
         home = self._deps.home

@@ -12,7 +12,7 @@ from engrams.ports import (
     ENFORCE,
     JUDGE,
     SWEEP,
-    Chat,
+    ChatModel,
     Clock,
     Condition,
     Job,
@@ -26,8 +26,8 @@ from engrams.ports import (
 from engrams.read.readrequest import visible_scopes as reach_of
 from engrams.settings import Settings
 from engrams.tend.importancejudge import condense_item, judge_importance
-from engrams.tend.longtermmove import TierMover
-from engrams.tend.memorylimits import CapEnforcer
+from engrams.tend.longtermmove import LongTermMover
+from engrams.tend.memorylimits import MemoryCapEnforcer
 from engrams.types import Kind, Scope, ScopeInput, Tier
 from engrams.write.manualedits import evict_turn
 
@@ -58,10 +58,12 @@ class MemoryTiers:
 
     kinds = (JUDGE, CONDENSE, ENFORCE, SWEEP)
 
-    def __init__(self, store: Store, chat: Chat | None, clock: Clock, settings: Settings, live: WorkingTierPort, moves: TierMover) -> None:
+    def __init__(
+        self, store: Store, chat: ChatModel | None, clock: Clock, settings: Settings, live: WorkingTierPort, moves: LongTermMover
+    ) -> None:
         self._store, self._chat, self._clock, self._settings = store, chat, clock, settings
         self._live, self._mover = live, moves
-        self._caps = CapEnforcer(store, clock, settings, moves)
+        self._caps = MemoryCapEnforcer(store, clock, settings, moves)
 
     # ------------------------------------------------------------------------------------------------------- looking
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engrams.ports import EXTRACT, KEPT, Job, Store, UpkeepGate, UsageLedger
+from engrams.ports import EXTRACT, KEPT, Job, ModelUsageLedger, Store, UpkeepGatekeeper
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import ChatSettings, Settings, UpkeepSettings
 from engrams.types import Scope
@@ -26,7 +26,7 @@ def build_stats(store: Store, scope: Scope | None, settings: Settings, models: M
     return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
 
 
-def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime, upkeep: UpkeepGate) -> dict[str, Any]:
+def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime, upkeep: UpkeepGatekeeper) -> dict[str, Any]:
     """Count jobs, with lag, dead jobs and today's model use.
 
     ``jobs``: by kind and state; ``due``: by kind, those that run or could. ``lag_seconds``: how long the oldest has been due. ``dead``:
@@ -54,7 +54,7 @@ def build_status(store: Store, settings: Settings, models: Mapping[str, str], no
     }
 
 
-def describe_upkeep(jobs: Sequence[Job], store: Store, settings: Settings, now: datetime, upkeep: UpkeepGate) -> dict[str, Any]:
+def describe_upkeep(jobs: Sequence[Job], store: Store, settings: Settings, now: datetime, upkeep: UpkeepGatekeeper) -> dict[str, Any]:
     """Describe what waits for its hours, its budget or the model.
 
     ``waiting``: due jobs by kind. ``reason``: empty where nothing has to wait. ``until``: its end, where that is known."""
@@ -64,23 +64,23 @@ def describe_upkeep(jobs: Sequence[Job], store: Store, settings: Settings, now: 
     return {"waiting": dict(due) if obstacle else {}, **told, **load_spend(store, settings.upkeep, now, " upkeep")}
 
 
-def _is_held(job: Job, now: datetime, upkeep: UpkeepGate) -> bool:
+def _is_held(job: Job, now: datetime, upkeep: UpkeepGatekeeper) -> bool:
     return job.state == "waiting" and job.due <= now and job.kind in upkeep.kinds
 
 
-def load_spend(ledger: UsageLedger, settings: ChatSettings | UpkeepSettings, now: datetime, account: str = "") -> dict[str, int]:
+def load_spend(ledger: ModelUsageLedger, settings: ChatSettings | UpkeepSettings, now: datetime, account: str = "") -> dict[str, int]:
     """Return today's (UTC) model calls and tokens, with limits (0: none)."""
     calls, tokens = ledger.spend(f"{now.astimezone(UTC).date()}{account}", 0, 0)
     return {"calls": calls, "tokens": tokens, "daily_calls": settings.daily_calls, "daily_tokens": settings.daily_tokens}
 
 
-def load_pace(ledger: UsageLedger, model: str) -> dict[str, float]:
+def load_pace(ledger: ModelUsageLedger, model: str) -> dict[str, float]:
     """Return the median and the longest seconds of a model's last answers."""
     took = ledger.load_pace(model) if model else ()
     return {"answers": len(took), "median_seconds": statistics.median(took) if took else 0.0, "longest_seconds": max(took, default=0.0)}
 
 
-def describe_job(job: Job, now: datetime, upkeep: UpkeepGate) -> dict[str, Any]:
+def describe_job(job: Job, now: datetime, upkeep: UpkeepGatekeeper) -> dict[str, Any]:
     """Describe what a job does now, with its last error."""
     count = len(job.payload.get("items", ()))
     stage = "reconciling" if job.payload.get(KEPT) else "extracting"

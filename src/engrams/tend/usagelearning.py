@@ -39,7 +39,7 @@ _STRONGER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOutcome:
+class SearchUsageEvent:
     """Use of one search. ``gap``: nothing came near.
 
     Ids of selected hits, of those a reranker passed and rejected, and of all candidates."""
@@ -54,7 +54,7 @@ class SearchOutcome:
     gap: bool
 
     @classmethod
-    def from_search(cls, found: SearchResult, scope: Scope, at: datetime) -> SearchOutcome:
+    def from_search(cls, found: SearchResult, scope: Scope, at: datetime) -> SearchUsageEvent:
         """Extract the use from a search result."""
         hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
         verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
@@ -83,14 +83,14 @@ def make_pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, 
     return tuple(combinations(sorted(near), 2))
 
 
-class UsageTracker:
+class MemoryUsageTracker:
     """Gathers uses and writes them in the background. Thread safe."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, then: Recalled | None = None) -> None:
         """Set up the tracker. ``then``: called with the ids each search selected."""
         self._then = then
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
-        self._waiting: deque[SearchOutcome] = deque(maxlen=_MOST)
+        self._waiting: deque[SearchUsageEvent] = deque(maxlen=_MOST)
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -99,7 +99,7 @@ class UsageTracker:
     def note(self, found: SearchResult, scope: Scope) -> None:
         """Queue the use of a search; returns at once."""
         section = self._settings.usage
-        use = SearchOutcome.from_search(found, scope, self._clock())
+        use = SearchUsageEvent.from_search(found, scope, self._clock())
         if not section.enabled or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
             return
         with self._lock:
@@ -151,7 +151,7 @@ class UsageTracker:
             self._wake.clear()
             self.flush()
 
-    def _write(self, owner: Scope, uses: Sequence[SearchOutcome]) -> None:
+    def _write(self, owner: Scope, uses: Sequence[SearchUsageEvent]) -> None:
         counts = Counter(name for use in uses for name in use.hits)
         last = {name: use.at for use in uses for name in use.hits}
         known = {record.id: record for record in self._store.get(owner, tuple(counts)) if record.status is not Status.PURGED}
@@ -182,7 +182,7 @@ class UsageTracker:
         self._searches[owner] %= section.refresh_searches
         return (JobSpec(TOPICS, owner.key),)
 
-    def _link_candidates(self, use: SearchOutcome, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
+    def _link_candidates(self, use: SearchUsageEvent, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
         setting, card = self._settings.usage.co_occurs_cosine, self._embedder.card
         if not setting or not card.dimension:
             return ()
@@ -193,7 +193,7 @@ class UsageTracker:
         known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}
         return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
 
-    def _score_candidates(self, use: SearchOutcome, query: Floats) -> dict[str, float]:
+    def _score_candidates(self, use: SearchUsageEvent, query: Floats) -> dict[str, float]:
         rows = self._store.vectors(use.scope.owner, use.candidates, self._embedder.card.id)
         if rows.shape[1] != len(query):
             return {}
@@ -204,7 +204,7 @@ class UsageTracker:
             return {}
         return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
 
-    def _apply_verdicts(self, use: SearchOutcome, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
+    def _apply_verdicts(self, use: SearchUsageEvent, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
         if not self._settings.usage.related_weight:
             return ()
         refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}
@@ -227,7 +227,7 @@ class UsageTracker:
         names = tuple(dict.fromkeys(name for pair in linked for name in pair))
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
-    def _make_gap(self, use: SearchOutcome) -> tuple[NewRecord, ...]:
+    def _make_gap(self, use: SearchUsageEvent) -> tuple[NewRecord, ...]:
         from engrams.write.offrecordrequests import forbids_storage
         from engrams.write.turnconversion import clean_secrets
 

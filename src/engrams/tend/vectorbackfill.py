@@ -6,7 +6,7 @@ from engrams.ports import EMBED, Clock, Embedder, Job, JobSpec, Store, WriteBatc
 from engrams.types import Record, Vector
 
 
-class VectorBackfill:
+class VectorBackfillJobHandler:
     """Resumable embed job: batch after batch, each committed, until nothing is missing."""
 
     kind = EMBED

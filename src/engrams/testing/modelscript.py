@@ -146,7 +146,7 @@ Answers: TypeAlias = "str | dict[str, Any] | list[Any] | ScriptedReply"
 Answering: TypeAlias = Callable[[ScriptedRequest], Answers]
 
 
-class AnswerScript:
+class ScriptedAnswerChooser:
     """Choose the next answer: queue, then rules, then callable, then echo."""
 
     def __init__(self, answer: Answering | None = None) -> None:

@@ -18,8 +18,8 @@ from engrams.testing import wireformats
 from engrams.testing.modelscript import (
     Answering,
     Answers,
-    AnswerScript,
     Route,
+    ScriptedAnswerChooser,
     ScriptedFault,
     ScriptedReply,
     ScriptedRequest,
@@ -71,7 +71,7 @@ class ScriptedModel:
         self.dimension = dimension
         self.lacks = set(lacks)
         self.score = score
-        self._script = AnswerScript(answer)
+        self._script = ScriptedAnswerChooser(answer)
         self._script.say(*answers)
         self._arrived = threading.Condition()
         self._server: _ScriptedServer | None = None

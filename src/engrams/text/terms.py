@@ -113,7 +113,7 @@ def terms(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class TermForms:
+class QueryTermStems:
     """Stems of a query's terms in its likely languages.
 
     ``sure``: the query shows its language; else they are guesses for terms that no document holds. ``common``: terms of function words."""
@@ -123,7 +123,7 @@ class TermForms:
     sure: bool = False
 
 
-NO_FORMS = TermForms()
+NO_FORMS = QueryTermStems()
 """Forms of a query in English."""
 
 
@@ -136,7 +136,7 @@ def index_terms(text: str) -> list[str]:
     return found
 
 
-def find_forms(text: str, context: str = "") -> TermForms:
+def find_forms(text: str, context: str = "") -> QueryTermStems:
     """Find other stems of a query's terms.
 
     ``context``: the whole query, which shows its language."""
@@ -152,7 +152,7 @@ def find_forms(text: str, context: str = "") -> TermForms:
             continue
         if others := tuple(stem for stem in stem_all(word, languages or LANGUAGES) if stem != own):
             found[own] = tuple(dict.fromkeys((*found.get(own, ()), *others)))
-    return TermForms(found, frozenset(common), sure=languages is not None)
+    return QueryTermStems(found, frozenset(common), sure=languages is not None)
 
 
 def _latin_words(folded: str) -> Iterator[str]:

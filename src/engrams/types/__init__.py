@@ -43,6 +43,6 @@ from engrams.types.readwriteresults import OutdatedMark as OutdatedMark
 from engrams.types.readwriteresults import Receipt as Receipt
 from engrams.types.readwriteresults import RelatedMemory as RelatedMemory
 from engrams.types.readwriteresults import SearchResult as SearchResult
+from engrams.types.readwriteresults import SearchTraceRow as SearchTraceRow
 from engrams.types.readwriteresults import StageDecision as StageDecision
 from engrams.types.readwriteresults import Trace as Trace
-from engrams.types.readwriteresults import TraceRow as TraceRow

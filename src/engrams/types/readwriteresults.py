@@ -93,7 +93,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceRow:
+class SearchTraceRow:
     """One candidate of a search.
     Its score by part, its place, and the reason it was dropped (empty: selected)."""
 
@@ -114,7 +114,7 @@ class Trace:
     query: str
     understood: Mapping[str, Json]
     stages: tuple[tuple[str, float, int], ...]
-    rows: tuple[TraceRow, ...]
+    rows: tuple[SearchTraceRow, ...]
     notes: tuple[str, ...] = ()
     path: str = ""
 

@@ -31,7 +31,7 @@ UNFINISHED = "engrams-restore-unfinished"
 
 
 @dataclass(frozen=True, slots=True)
-class BackupPlaces:
+class BackupPaths:
     """Parts of a home; ``state``: the vault's database of its files."""
 
     database: Path
@@ -49,7 +49,7 @@ class BackupResult:
     sealed: bool
 
 
-def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupResult:
+def backup(places: BackupPaths, target: Path, passphrase: str = "") -> BackupResult:
     """Write a backup and read it again to verify it.
 
     Call with the vault's lock held where there is a vault. ConflictError: the target exists. InputError: it lies in the
@@ -77,7 +77,7 @@ def backup(places: BackupPlaces, target: Path, passphrase: str = "") -> BackupRe
     return BackupResult(target, count, target.stat().st_size, bool(passphrase))
 
 
-def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
+def restore(source: Path, places: BackupPaths, passphrase: str = "") -> int:
     """Restore a backup into a home without memory; return its file count.
 
     Repeating one that was killed finishes it. InputError: it is no backup, or is damaged. ConflictError: there is memory already.
@@ -105,14 +105,14 @@ def restore(source: Path, places: BackupPlaces, passphrase: str = "") -> int:
     return len(manifest)
 
 
-def finish_restore(places: BackupPlaces) -> None:
+def finish_restore(places: BackupPaths) -> None:
     """Finish a restore that was killed, or undo its beginning.
     StoreError: it is still at work."""
     with _hold(places.database.parent):
         _finish(places.database.parent / UNFINISHED, places)
 
 
-def _finish(work: Path, places: BackupPlaces) -> dict[str, str]:
+def _finish(work: Path, places: BackupPaths) -> dict[str, str]:
     """Move what a restore unpacked into its places; its manifest, or {}."""
     whole, manifest = work / "whole", dict[str, str]()
     if whole.exists():
@@ -138,7 +138,7 @@ def _hold(home: Path) -> AbstractContextManager[None]:
     return encryption.hold_home(home, _PATIENCE) if os.name == "posix" else nullcontext()
 
 
-def _holds_memory(places: BackupPlaces) -> bool:
+def _holds_memory(places: BackupPaths) -> bool:
     vault = places.vault
     return places.database.exists() or (places.database.parent / HEADER).exists() or (vault.exists() and any(vault.iterdir()))
 
@@ -147,10 +147,10 @@ def _memory_here() -> ConflictError:
     return ConflictError("There is memory here already.", hint="Restore into a fresh home: --home FOLDER.")
 
 
-def replace_backup(path: Path, change: Callable[[BackupPlaces], object]) -> None:
+def replace_backup(path: Path, change: Callable[[BackupPaths], object]) -> None:
     """Change what an unsealed backup holds; its time stays."""
     with tempfile.TemporaryDirectory(prefix="engrams-purge-", dir=path.parent) as folder:
-        places = BackupPlaces(Path(folder) / "memory.db", Path(folder) / "vault", Path(folder) / "vault.db")
+        places = BackupPaths(Path(folder) / "memory.db", Path(folder) / "vault", Path(folder) / "vault.db")
         restore(path, places)
         change(places)
         new, at = Path(folder) / "new", path.stat()
@@ -174,7 +174,7 @@ def is_sealed(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _pack(places: BackupPlaces, folder: Path, target: Path, passphrase: str) -> int:
+def _pack(places: BackupPaths, folder: Path, target: Path, passphrase: str) -> int:
     """Pack everything into one archive, the manifest of hashes last."""
     hashes: dict[str, str] = {}
     with _open_private(target) as out, tarfile.open(fileobj=out, mode="w:gz", compresslevel=6, format=tarfile.PAX_FORMAT) as archive:

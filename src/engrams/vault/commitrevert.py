@@ -18,7 +18,7 @@ from engrams.vault.vaultpaths import parse_place
 
 
 @dataclass(slots=True)
-class RevertResult:
+class CommitRevertResult:
     """Memories brought back, and reasons for those that were kept."""
 
     commit: str
@@ -32,9 +32,9 @@ class _EntryVersions:
     after: RecordFileContent | None = None
 
 
-def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange]) -> RevertResult:
+def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange]) -> CommitRevertResult:
     """Revert a commit's versions, with the vault's lock held."""
-    done = RevertResult(commit)
+    done = CommitRevertResult(commit)
     sides: dict[tuple[Scope, str], _EntryVersions] = {}
     for version in versions:
         if parse_place(version.path) is None:
@@ -106,7 +106,7 @@ def _diff_links(parts: VaultDeps, ours: Record, pair: _EntryVersions) -> tuple[t
     return add, tuple(held[name] for name in after if name not in before and name in held)
 
 
-def _revert_text(parts: VaultDeps, version: CommittedFileChange, done: RevertResult) -> None:
+def _revert_text(parts: VaultDeps, version: CommittedFileChange, done: CommitRevertResult) -> None:
     """Undo a note's change, where its lines have not changed since."""
     if version.path.startswith("."):
         return

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from engrams import prompts
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, ChatMessage, ChatRequest, NoteFlush, RecordQuery, ScopeReach
+from engrams.ports import ChatMessage, ChatModel, ChatRequest, NoteFlushRequest, RecordQuery, ScopeReach
 from engrams.text.measures import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
 from engrams.vault.vaultdependencies import VaultDeps
@@ -25,13 +25,13 @@ _SAID = 400
 _LONGEST = 200
 
 
-class DailyNotes:
+class VaultDailyNoteWriter:
     """Writer of daily notes: by a model, else by rules."""
 
-    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts, self._chat = parts, chat
 
-    def flush(self, asked: NoteFlush) -> bool:
+    def flush(self, asked: NoteFlushRequest) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
         parts = self._parts
         said = drop_scheduled([record for record in asked.records if record.text.strip()])
@@ -101,7 +101,7 @@ class DailyNotes:
                 pass
         return [f"- {one_line(text)}" for text in self._pick_lines(owner, said)]
 
-    def _ask_model(self, chat: Chat, said: Sequence[Record]) -> list[str]:
+    def _ask_model(self, chat: ChatModel, said: Sequence[Record]) -> list[str]:
         told = "\n".join(f"{record.speaker or record.role or 'someone'}: {prompts.quote(record.text[:2000])}" for record in said[-_SAID:])
         prompt = prompts.load("daily").render(said=told, limit=str(_LINES))
         answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "daily")).text.strip()

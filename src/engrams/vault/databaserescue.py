@@ -8,12 +8,12 @@ from pathlib import Path
 
 from engrams.encryption.keychange import adopt_database
 from engrams.errors import EngramsError, StoreError
-from engrams.vault.backup import BackupPlaces, is_backup, restore
+from engrams.vault.backup import BackupPaths, is_backup, restore
 
 _NO_WAY = "Restore a backup into a fresh home: engrams recover FILE --home FOLDER. Nothing here was changed."
 
 
-def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> tuple[str, bool]:
+def rescue(places: BackupPaths, suffix: str, read_files: Callable[[], int]) -> tuple[str, bool]:
     """Replace the database by the newest backup or the files.
     Returns a note, and True where everything may have come back.
 
@@ -23,7 +23,7 @@ def rescue(places: BackupPlaces, suffix: str, read_files: Callable[[], int]) -> 
         with tempfile.TemporaryDirectory(prefix="engrams-rescue-", dir=database.parent) as folder:
             home = Path(folder)
             try:
-                restore(source, BackupPlaces(home / "memory.db", home / "vault", home / "vault.db"))
+                restore(source, BackupPaths(home / "memory.db", home / "vault", home / "vault.db"))
             except EngramsError:
                 continue
             if not (home / "memory.db").exists():
@@ -44,7 +44,7 @@ def _list_backups(home: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def _move_aside(places: BackupPlaces, suffix: str) -> str:
+def _move_aside(places: BackupPaths, suffix: str) -> str:
     """Rename the database, its WAL and the files' state.
     That state tells of rows that are gone."""
     kept = places.database.name + f".{suffix}.rescued"

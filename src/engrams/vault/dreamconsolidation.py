@@ -13,11 +13,11 @@ from typing import Any
 from engrams import prompts
 from engrams.clock import parse_time
 from engrams.errors import ConflictError, NotFoundError
-from engrams.ports import DREAM, Chat, ChatMessage, ChatRequest, JobSpec, RecordQuery, ScopeReach
+from engrams.ports import DREAM, ChatMessage, ChatModel, ChatRequest, JobSpec, RecordQuery, ScopeReach
 from engrams.types import Kind, Record, Scope, Status, content_hash
 from engrams.vault import memorymd
-from engrams.vault.folderaccess import FileWrite, hash_bytes
-from engrams.vault.memorymd import MemoryItem
+from engrams.vault.folderaccess import PlannedFileWrite, hash_bytes
+from engrams.vault.memorymd import MemoryFileItem
 from engrams.vault.notesearchindex import estimate_tokens
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import daily_path, diary_path, memory_path
@@ -66,7 +66,7 @@ class DreamPlan:
 class DreamRunner:
     """Planner of dreams, thread safe; no lock is held across model calls."""
 
-    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts, self._chat = parts, chat
 
     def dream(
@@ -154,7 +154,7 @@ class DreamRunner:
             if told["memory"] is None:
                 parts.disk.remove(told["path"])
             else:
-                parts.disk.write([FileWrite(told["path"], told["memory"].encode())])
+                parts.disk.write([PlannedFileWrite(told["path"], told["memory"].encode())])
             self._write_diary(owner, parts.clock().date(), "The last dream was undone.")
             parts.state.set_fact(f"undo:{owner.key}", "")
 
@@ -190,7 +190,7 @@ class DreamRunner:
                 found.append(data.decode("utf-8", "replace").strip())
         return "\n\n".join(found)
 
-    def _ask_model(self, chat: Chat, owner: Scope, memory: str, notes: str, marks: tuple[date, str, str]) -> DreamPlan:
+    def _ask_model(self, chat: ChatModel, owner: Scope, memory: str, notes: str, marks: tuple[date, str, str]) -> DreamPlan:
         most = self._parts.settings.memory_items
         quoted = [prompts.quote(text[-60_000:]) for text in (memory, notes)]
         prompt = prompts.load("dream").render(memory=quoted[0], notes=quoted[1], limit=str(most))
@@ -198,7 +198,7 @@ class DreamRunner:
         answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "dream", _SCHEMA, max_tokens=size))
         told = answer.data if isinstance(answer.data, dict) else {}
         rows = [row for row in told.get("items") or () if isinstance(row, dict)]
-        found = [MemoryItem(str(row["topic"]), text) for row in rows if (text := " ".join(str(row["text"]).split()))]
+        found = [MemoryFileItem(str(row["topic"]), text) for row in rows if (text := " ".join(str(row["text"]).split()))]
         diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
         if not found:
             return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
@@ -214,7 +214,7 @@ class DreamRunner:
         dropped = tuple((text, "by the model") for name, text in before.items() if name not in after)
         return DreamPlan(owner.key, str(marks[0]), memorymd.render(kept), diary, marks[1], marks[2], added, dropped)
 
-    def _find_gone(self, owner: Scope, known: Sequence[MemoryItem]) -> set[str]:
+    def _find_gone(self, owner: Scope, known: Sequence[MemoryFileItem]) -> set[str]:
         """Hash the texts that memory no longer holds."""
         reach = ScopeReach(owner, (owner,), tree=True)
         gone: set[str] = set()
@@ -237,7 +237,7 @@ class DreamRunner:
         self._parts.replace_file(path, new, old, {"does": "dream", "actor": "engrams", "why": "dreamed", "scope": owner.key})
 
 
-def _often_noted(items: Sequence[MemoryItem], days: int) -> tuple[MemoryItem, ...]:
+def _often_noted(items: Sequence[MemoryFileItem], days: int) -> tuple[MemoryFileItem, ...]:
     """Items that stand in the notes of so many days.
     A day's note holds a line once."""
     counts = Counter(content_hash(item.text) for item in items)
@@ -250,7 +250,7 @@ def _topic_of(record: Record) -> str:
     return (record.category or (record.tags[0] if record.tags else "")).replace("_", " ").strip().capitalize()
 
 
-def _render_diary(tidied: memorymd.TidyResult) -> str:
+def _render_diary(tidied: memorymd.MemoryItemTidyResult) -> str:
     lines = [f"Brought in {len(tidied.added)}, dropped {len(tidied.dropped)}, {len(tidied.items)} items now."]
     lines += [f"- in: {text}" for text in tidied.added[:_LISTED]]
     lines += [f"- out ({why}): {text}" for text, why in tidied.dropped[:_LISTED]]

@@ -15,7 +15,7 @@ BY_HAND = "edited by hand"
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeCause:
+class FileChangeCause:
     """Reason for changed files; ``quiet``: none is to be written again."""
 
     action: str = BY_HAND
@@ -25,7 +25,7 @@ class ChangeCause:
 
 
 @dataclass(slots=True)
-class ChangedFile:
+class ChangedVaultFile:
     """File that differs from its row."""
 
     path: str
@@ -44,7 +44,7 @@ class FileEditEffects:
     ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be learned from
     again."""
 
-    found: ChangedFile
+    found: ChangedVaultFile
     put: Record | None = None
     change: RecordChange | None = None
     vectors: tuple[Vector, ...] = ()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from engrams.ports import PurgeReport, RecordQuery, ScopeReach
 from engrams.text.redact import LEAST, REMOVED
 from engrams.types import Scope, Status
-from engrams.vault.folderaccess import FileWrite
-from engrams.vault.outboxjobs import DailyJobs, VaultOutbox
+from engrams.vault.folderaccess import PlannedFileWrite
+from engrams.vault.outboxjobs import DailyNoteJobHandlers, VaultOutboxWriter
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import CONFLICTS, make_slug
 
@@ -19,10 +19,10 @@ _NAME = re.compile(r"__(?P<slug>[^/]*)__(?P<tail>[0-9a-z]{4,32})\.[0-9a-f]{8}\.m
 _REMOVED = "removed"
 
 
-class VaultEraser:
+class VaultMemoryEraser:
     """Eraser of memories with their files. Call with the vault's lock held."""
 
-    def __init__(self, parts: VaultDeps, days: DailyJobs, outbox: VaultOutbox) -> None:
+    def __init__(self, parts: VaultDeps, days: DailyNoteJobHandlers, outbox: VaultOutboxWriter) -> None:
         self._parts, self._days, self._outbox = parts, days, outbox
 
     def purge(
@@ -77,7 +77,7 @@ class VaultEraser:
             if shortened or found["tail"] in tails or any(slug in found["slug"] for slug in slugs):
                 target = f"{path[: found.start('slug')]}{_REMOVED}{path[found.end('slug') :]}"
                 parts.state.touch([(path, {"does": "purge"}), (target, {"does": "purge"})])
-                parts.disk.write([FileWrite(target, parts.disk.read(path) or b"")])
+                parts.disk.write([PlannedFileWrite(target, parts.disk.read(path) or b"")])
                 parts.disk.remove(path)
                 count += 1
         return count

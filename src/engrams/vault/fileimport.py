@@ -10,12 +10,12 @@ from engrams.errors import EngramsError, InputError
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import Edge, EdgeType, Record, Scope, Status
 from engrams.vault import fileparser, recordmarkdown, threewaymerge
-from engrams.vault.filechangetypes import BY_HAND, ChangeCause, ChangedFile, FileEditEffects
+from engrams.vault.filechangetypes import BY_HAND, ChangedVaultFile, FileChangeCause, FileEditEffects
 from engrams.vault.folderaccess import FileStat, hash_bytes
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.recordmarkdown import RecordFileContent, resolve_links
 from engrams.vault.syncstate import FileStateRow
-from engrams.vault.vaultdependencies import SyncReport, VaultDeps, change_note, decode_text, group_by_owner, now_ns
+from engrams.vault.vaultdependencies import VaultDeps, VaultSyncReport, change_note, decode_text, group_by_owner, now_ns
 from engrams.vault.vaultpaths import DELETED, ENTRIES, FOLDERS, VaultFileLocation, find_scope, is_away, parse_place, path_key, scope_folder
 
 _RACY = 2_000_000_000
@@ -25,7 +25,7 @@ _STEP = 200
 _WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
 
 
-def _age_key(item: ChangedFile) -> tuple[float, bool, str]:
+def _age_key(item: ChangedVaultFile) -> tuple[float, bool, str]:
     """Sort by time; what was learned from a text follows it."""
     told = item.entry.fields
     at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
@@ -40,22 +40,21 @@ def _leaves_owner(told: RecordFileContent, place: VaultFileLocation, row: FileSt
     return not f"{path_key(place.scope)}/".startswith(f"{path_key(scope_folder(scope.owner))}/")
 
 
-class VaultFileReader:
+class VaultFileImporter:
     """Reader of changed files. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts
-        self._report = SyncReport()
+        self._report = VaultSyncReport()
         self._scopes_cache: tuple[Scope, ...] = ()
 
-    def run(self, paths: Sequence[str] | None = None, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
+    def run(self, paths: Sequence[str] | None = None, accept: bool = False, cause: FileChangeCause | None = None) -> VaultSyncReport:
         """Apply changes of files (None: all); ``accept``: however many are gone."""
-        self._report = SyncReport()
+        self._report = VaultSyncReport()
         if not self._parts.is_there:
             return self._report
         self._parts.make_folder()
-        cause = cause or ChangeCause()
-        self._scopes_cache = ()
+        self._scopes_cache, cause = (), cause or FileChangeCause()
         seen = self._list_files(paths)
         state = self._parts.state
         rows = {path_key(row.path): row for row in state.all_rows() if row.path} if paths is None else state.find_paths(paths)
@@ -63,12 +62,12 @@ class VaultFileReader:
         present, foreign = {path_key(path) for path in seen}, {item.path for item in found if item.row is None}
         missing = self._find_missing([row for name, row in rows.items() if name not in present or row.path in foreign], found)
         found = self._identify(found, missing)
-        kept = {(row.owner, row.id) for row in missing} - {(item.row.owner, item.row.id) for item in found if item.row}
-        gone = [row for row in missing if (row.owner, row.id) in kept]
-        self._parts.state.put(same)
+        here = {(item.row.owner, item.row.id) for item in found if item.row}
+        gone = [row for row in missing if (row.owner, row.id) not in here]
+        state.put(same)
         self._apply(found, cause)
-        self._forget_missing(gone, self._parts.state.count(), accept, cause)
-        self._parts.state.report_problems(self._report.problems, None if paths is None else paths)
+        self._forget_missing(gone, state.count(), accept, cause)
+        state.report_problems(self._report.problems, paths)
         return self._report
 
     def _list_files(self, paths: Sequence[str] | None) -> dict[str, FileStat]:
@@ -80,9 +79,11 @@ class VaultFileReader:
             return seen
         return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
 
-    def _read_changed(self, seen: Mapping[str, FileStat], rows: Mapping[str, FileStateRow]) -> tuple[list[ChangedFile], list[FileStateRow]]:
+    def _read_changed(
+        self, seen: Mapping[str, FileStat], rows: Mapping[str, FileStateRow]
+    ) -> tuple[list[ChangedVaultFile], list[FileStateRow]]:
         """Read files with new content; collect rows of those only touched."""
-        found: list[ChangedFile] = []
+        found: list[ChangedVaultFile] = []
         same: list[FileStateRow] = []
         now = now_ns()
         first: dict[str, str] = {name: row.path for name, row in rows.items()}
@@ -120,20 +121,20 @@ class VaultFileReader:
                 same.append(replace(row, path=path, hash=found_hash, version=version, links=links, stat=stat, seen=now))
                 continue
             mine = row if row is not None and (not told.id or row.id == told.id) else None
-            found.append(ChangedFile(path, stat, found_hash, told, place, mine, data))
+            found.append(ChangedVaultFile(path, stat, found_hash, told, place, mine, data))
         return found, same
 
-    def _find_missing(self, rows: Sequence[FileStateRow], found: Sequence[ChangedFile]) -> list[FileStateRow]:
+    def _find_missing(self, rows: Sequence[FileStateRow], found: Sequence[ChangedVaultFile]) -> list[FileStateRow]:
         """Find rows whose file is gone, except those we were moving."""
         moving = {(item.path, item.hash) for item in found}
         taken = {item.path for item in found if item.row is None}
         lost = (row for row in rows if row.path in taken or self._parts.disk.stat(row.path) is None)
         return [row for row in lost if (row.next_path, row.next_hash) not in moving]
 
-    def _identify(self, found: Sequence[ChangedFile], missing: Sequence[FileStateRow]) -> list[ChangedFile]:
+    def _identify(self, found: Sequence[ChangedVaultFile], missing: Sequence[FileStateRow]) -> list[ChangedVaultFile]:
         """Match files to memories; a second file of one is a problem."""
         lost = {(row.owner, row.id): row for row in missing}
-        kept: list[ChangedFile] = []
+        kept: list[ChangedVaultFile] = []
         for item in found:
             if item.row is None and item.entry.id:
                 owner = self._find_scope(item).owner if self._has_scope(item) else None
@@ -155,14 +156,14 @@ class VaultFileReader:
             kept.append(item)
         return kept
 
-    def _drop_unfinished_copy(self, item: ChangedFile, row: FileStateRow) -> None:
+    def _drop_unfinished_copy(self, item: ChangedVaultFile, row: FileStateRow) -> None:
         """Remove an interrupted move's copy if a hand edited the original."""
         disk = self._parts.disk
         held = disk.read(row.path) if row.path and not disk.is_same(row.path, item.path) else None
         if held is not None and hash_bytes(held) != row.hash:
             disk.remove(item.path)
 
-    def _has_returned(self, item: ChangedFile, row: FileStateRow) -> bool:
+    def _has_returned(self, item: ChangedVaultFile, row: FileStateRow) -> bool:
         """Detect the file of a forgotten memory; remove its tombstone."""
         disk = self._parts.disk
         if item.place.deleted or not row.path.startswith(f"{DELETED}/") or hash_bytes(disk.read(row.path) or b"") != row.hash:
@@ -170,7 +171,7 @@ class VaultFileReader:
         disk.remove(row.path)
         return True
 
-    def _apply(self, found: Sequence[ChangedFile], cause: ChangeCause) -> None:
+    def _apply(self, found: Sequence[ChangedVaultFile], cause: FileChangeCause) -> None:
         by_path = {}
         # New memories are added in the order of their times, which later ones build on.
         for item in sorted(found, key=_age_key):
@@ -183,7 +184,7 @@ class VaultFileReader:
             for start in range(0, len(paths), _STEP):
                 self._apply_step(owner, [by_path[path] for path in paths[start : start + _STEP]], cause)
 
-    def _apply_step(self, owner: Scope, items: Sequence[ChangedFile], cause: ChangeCause) -> None:
+    def _apply_step(self, owner: Scope, items: Sequence[ChangedVaultFile], cause: FileChangeCause) -> None:
         """Commit many files at once; where that fails, one by one."""
         edits = self._make_edits(owner, items, cause)
         try:
@@ -197,7 +198,7 @@ class VaultFileReader:
                 if item.path in {edit.found.path for edit in edits}:
                     self._apply_step(owner, [item], cause)
 
-    def _make_edits(self, owner: Scope, items: Sequence[ChangedFile], cause: ChangeCause) -> list[FileEditEffects]:
+    def _make_edits(self, owner: Scope, items: Sequence[ChangedVaultFile], cause: FileChangeCause) -> list[FileEditEffects]:
         ids = [item.row.id if item.row else fileparser.name_file(item) for item in items]
         known = {record.id: record for record in self._parts.store.get(owner, ids)}
         edits = []
@@ -211,7 +212,7 @@ class VaultFileReader:
             edits.append(edit)
         return edits
 
-    def _commit(self, owner: Scope, edits: Sequence[FileEditEffects], cause: ChangeCause) -> None:
+    def _commit(self, owner: Scope, edits: Sequence[FileEditEffects], cause: FileChangeCause) -> None:
         if not edits:
             return
         parts = self._parts
@@ -244,7 +245,7 @@ class VaultFileReader:
         for edit in done:
             self._count_edit(edit)
 
-    def _make_edit(self, item: ChangedFile, ours: Record, cause: ChangeCause) -> FileEditEffects:
+    def _make_edit(self, item: ChangedVaultFile, ours: Record, cause: FileChangeCause) -> FileEditEffects:
         """Merge the file, the memory, and their last common version."""
         if ours.status is Status.PURGED:
             raise InputError("its memory was purged; remove the file, or its line `id:` to make it a new memory")
@@ -283,7 +284,7 @@ class VaultFileReader:
             edit.relearn = replace(ours, text=values["text"]) if "text" in values and ours.status is Status.ACTIVE else None
         return edit
 
-    def _make_addition(self, item: ChangedFile, owner: Scope) -> FileEditEffects:
+    def _make_addition(self, item: ChangedVaultFile, owner: Scope) -> FileEditEffects:
         given, own = item.entry.fields, bool(item.entry.id)
         record = fileparser.parse_new(item, self._find_scope(item), self._parts.clock())
         parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}
@@ -294,7 +295,7 @@ class VaultFileReader:
         add = tuple(Edge(owner, record.id, link.target, link.type, link.weight, link.count) for link in links)
         return FileEditEffects(item, record, None, vectors, add, (), "restore" if own else "add", record.version, exact=exact)
 
-    def _diff_links(self, item: ChangedFile, ours: Record) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    def _diff_links(self, item: ChangedVaultFile, ours: Record) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         """Find added and removed edges; only the row's links are removed."""
         owner = ours.scope.owner
         told = {(kind, target): (weight, count) for kind, target, weight, count in self._link_rows(item.path, item.entry, owner)}
@@ -307,7 +308,7 @@ class VaultFileReader:
         # An edge that is added again counts up: one whose count was set is taken away first.
         return add, tuple(held[name] for name in [*gone, *(name for name in fresh if name in held)])
 
-    def _forget_missing(self, rows: Sequence[FileStateRow], total: int, accept: bool, cause: ChangeCause) -> None:
+    def _forget_missing(self, rows: Sequence[FileStateRow], total: int, accept: bool, cause: FileChangeCause) -> None:
         """Forget memories without files, unless too many went at once."""
         parts = self._parts
         live = [row for row in rows if not row.path.startswith(f"{DELETED}/")]
@@ -335,7 +336,7 @@ class VaultFileReader:
                     )
                     parts.state.touch(notes)
 
-    def _commit_tombstones(self, owner: Scope, records: Sequence[Record], cause: ChangeCause) -> None:
+    def _commit_tombstones(self, owner: Scope, records: Sequence[Record], cause: FileChangeCause) -> None:
         if not records:
             return
         at = self._parts.clock()
@@ -359,7 +360,7 @@ class VaultFileReader:
         found = resolve_links(told, path, owner, self._parts.state)
         return [(str(link.type), link.target, link.weight, link.count) for link in found]
 
-    def _edit_note(self, edit: FileEditEffects, cause: ChangeCause) -> Any:
+    def _edit_note(self, edit: FileEditEffects, cause: FileChangeCause) -> Any:
         record = edit.put
         name = record.id if record else edit.change.id if edit.change else ""
         does = "edit" if edit.does == "none" else edit.does
@@ -381,10 +382,10 @@ class VaultFileReader:
             case "change":
                 report.changed += 1
 
-    def _has_scope(self, item: ChangedFile) -> bool:
+    def _has_scope(self, item: ChangedVaultFile) -> bool:
         return "scope" in item.entry.fields or find_scope(item.place.scope, self._known_scopes()) is not None
 
-    def _find_scope(self, item: ChangedFile) -> Scope:
+    def _find_scope(self, item: ChangedVaultFile) -> Scope:
         told = item.entry.fields.get("scope") or find_scope(item.place.scope, self._known_scopes())
         assert isinstance(told, Scope)
         return told

@@ -10,14 +10,14 @@ from engrams.clock import derive_id
 from engrams.errors import InputError
 from engrams.types import Kind, Provenance, Record, Scope, Status
 from engrams.vault import recordmarkdown
-from engrams.vault.filechangetypes import BY_HAND, ChangedFile
+from engrams.vault.filechangetypes import BY_HAND, ChangedVaultFile
 from engrams.vault.vaultpaths import EVICTED, find_scope, is_away, parse_place, path_key
 
 _KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
 _TRUST = 0.95
 
 
-def parse_edit(item: ChangedFile, base: Record, scopes: Collection[Scope], at: datetime) -> Record:
+def parse_edit(item: ChangedVaultFile, base: Record, scopes: Collection[Scope], at: datetime) -> Record:
     """Parse a known memory's file into its record, with its folder."""
     fallback = {name: getattr(base, name) for name in ("id", "kind", "scope", "recorded_at", "layer")}
     found = replace(item.entry.to_record(fallback), id=base.id)
@@ -35,17 +35,17 @@ def parse_edit(item: ChangedFile, base: Record, scopes: Collection[Scope], at: d
     return found
 
 
-def name_file(item: ChangedFile) -> str:
+def name_file(item: ChangedVaultFile) -> str:
     """Name a file's memory by id, else by path and content.
     A file that was taken for a new memory just before a crash is so known again."""
     return item.entry.id or derive_id(_changed_at(item), f"{path_key(item.path)}\n{item.hash}")
 
 
-def _changed_at(item: ChangedFile) -> datetime:
+def _changed_at(item: ChangedVaultFile) -> datetime:
     return datetime.fromtimestamp(item.stat.mtime / 1e9, UTC)
 
 
-def parse_new(item: ChangedFile, scope: Scope, at: datetime) -> Record:
+def parse_new(item: ChangedVaultFile, scope: Scope, at: datetime) -> Record:
     """Parse a file without a stored memory into a record."""
     given = item.entry.fields
     if not str(given.get("text", "")).strip() and not given.get("caption"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from engrams.errors import EngramsError
-from engrams.vault.folderaccess import FileStat, VaultDisk, is_memory, is_text
+from engrams.vault.folderaccess import FileStat, VaultFolder, is_memory, is_text
 from engrams.vault.vaultpaths import DELETED, DOCUMENTS, ENTRIES
 
 _QUIET = 0.25
@@ -18,7 +18,7 @@ _SETTLE_MS = 120
 _log = logging.getLogger(__name__)
 
 
-class WatchDebounce(TypedDict):
+class WatchDebounceOptions(TypedDict):
     """Milliseconds: longest burst, quiet that ends it, longest first wait."""
 
     debounce: int
@@ -30,7 +30,7 @@ class VaultWatcher:
     """Watcher that calls ``changed`` with a burst's paths (None: any)."""
 
     def __init__(
-        self, disk: VaultDisk, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float
+        self, disk: VaultFolder, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float
     ) -> None:
         self._disk, self._changed, self._seconds = disk, changed, seconds
         self._poll = mode == "poll"
@@ -72,7 +72,7 @@ class VaultWatcher:
             yield from self._iter_polled()
             return
         root = self._disk.root.resolve()
-        pace = WatchDebounce(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
+        pace = WatchDebounceOptions(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
         watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, yield_on_timeout=True, **pace)
         for number, changes in enumerate(watched):
             if not number:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from engrams.ports import NOTE_PIECE
 from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
 from engrams.vault import recordmarkdown
-from engrams.vault.folderaccess import FileWrite, hash_bytes
+from engrams.vault.folderaccess import PlannedFileWrite, hash_bytes
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.recordmarkdown import FileLink
+from engrams.vault.recordmarkdown import RecordFileLink
 from engrams.vault.recordmarkdown import find_loose as loose_links
 from engrams.vault.syncstate import FileStateRow
 from engrams.vault.vaultdependencies import VaultDeps, change_note, decode_text, now_ns
@@ -27,7 +27,7 @@ class _FilePlan:
     old: bytes | None = None
     old_path: str = ""
     data: bytes = b""
-    links: tuple[FileLink, ...] = ()
+    links: tuple[RecordFileLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +158,17 @@ class VaultFileWriter:
             )
             parts.state.touch(told)
         watched = parts.truth == "files"
-        files = [FileWrite(plan.path, plan.data, plan.old if watched and plan.path == plan.old_path else None) for plan in news]
+        files = [PlannedFileWrite(plan.path, plan.data, plan.old if watched and plan.path == plan.old_path else None) for plan in news]
         late = parts.disk.write(files)
         ids: set[str] = set()
         for plan in news:
             if plan.path in late:
-                parts.disk.write([FileWrite(plan.path, late[plan.path])])
+                parts.disk.write([PlannedFileWrite(plan.path, late[plan.path])])
                 ids.add(plan.record.id)
             elif plan.old_path not in ("", plan.path):
                 held = parts.disk.take(plan.old_path)
                 if held is not None and held != plan.old:
-                    parts.disk.write([FileWrite(plan.old_path, held)])
+                    parts.disk.write([PlannedFileWrite(plan.old_path, held)])
                     parts.disk.remove(plan.path)
                     ids.add(plan.record.id)
         return ids

@@ -29,7 +29,7 @@ class FileStat:
 
 
 @dataclass(frozen=True, slots=True)
-class FileWrite:
+class PlannedFileWrite:
     """File to write; ``expected``: its content now (None: any)."""
 
     path: str
@@ -37,7 +37,7 @@ class FileWrite:
     expected: bytes | None = None
 
 
-class VaultDisk:
+class VaultFolder:
     """The vault's folder; paths are relative to it, with ``/``."""
 
     def __init__(self, root: Path) -> None:
@@ -72,7 +72,7 @@ class VaultDisk:
             return None
         return FileStat(found.st_mtime_ns, found.st_size)
 
-    def write(self, files: Sequence[FileWrite], secure: bool = True) -> dict[str, bytes]:
+    def write(self, files: Sequence[PlannedFileWrite], secure: bool = True) -> dict[str, bytes]:
         """Write files, each whole or not at all, in place on return.
 
         ``secure``: after a power loss too. Returns what was replaced without being what was expected, by path: somebody wrote to those
@@ -172,7 +172,7 @@ class VaultDisk:
         finally:
             aside.unlink(missing_ok=True)
 
-    def _write_temporary(self, file: FileWrite, secure: bool) -> Path:
+    def _write_temporary(self, file: PlannedFileWrite, secure: bool) -> Path:
         place = self.locate(file.path)
         if not place.parent.resolve().is_relative_to(self.root.resolve()):
             raise StoreError(f"The folder of {file.path} is a link out of the vault.", hint="Replace the link with a folder.")

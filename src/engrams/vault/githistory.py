@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError, install_hint
-from engrams.vault.folderaccess import FileWrite, VaultDisk
+from engrams.vault.folderaccess import PlannedFileWrite, VaultFolder
 from engrams.vault.historyrewrite import finish_rewrite
 from engrams.vault.vaultpaths import TOPS
 
@@ -23,7 +23,7 @@ _FALLBACK = ("engrams", "engrams@localhost")
 
 
 @dataclass(frozen=True, slots=True)
-class CommitEntry:
+class GitCommitEntry:
     """One commit; ``paths`` are those it changed."""
 
     id: str
@@ -34,7 +34,7 @@ class CommitEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class BlameLine:
+class GitBlameLine:
     """One line of a file, and the commit that wrote it."""
 
     commit: str
@@ -52,10 +52,10 @@ class CommittedFileChange:
     after: bytes | None
 
 
-class GitHistory:
+class GitHistoryRepository:
     """Repository in the vault's folder. Call with the vault's lock held."""
 
-    def __init__(self, disk: VaultDisk) -> None:
+    def __init__(self, disk: VaultFolder) -> None:
         self._disk = disk
 
     @property
@@ -74,7 +74,7 @@ class GitHistory:
                 paths |= {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
                 paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
                 if self._disk.stat(IGNORE) is None:
-                    self._disk.write([FileWrite(IGNORE, _IGNORED.encode())])
+                    self._disk.write([PlannedFileWrite(IGNORE, _IGNORED.encode())])
                     paths.add(IGNORE)
             done = []
             for author, some in _group_by_author(notes, paths).items():
@@ -84,7 +84,7 @@ class GitHistory:
                 done.append(self._commit_paths(repo, [], (_FALLBACK[0], "Merge what another place remembered"), at, also))
             return done
 
-    def log(self, limit: int = 20, path: str = "") -> tuple[CommitEntry, ...]:
+    def log(self, limit: int = 20, path: str = "") -> tuple[GitCommitEntry, ...]:
         """List commits, newest first; of a path, under earlier names too."""
         with self._open() as (repo, _):
             if not _find_head(repo):
@@ -111,7 +111,7 @@ class GitHistory:
             write_tree_diff(out, repo.object_store, before, after)
             return out.getvalue().decode("utf-8", "replace")
 
-    def blame(self, path: str) -> tuple[BlameLine, ...]:
+    def blame(self, path: str) -> tuple[GitBlameLine, ...]:
         """List the lines of a file, each with its commit."""
         from dulwich.annotate import annotate_lines
 
@@ -124,7 +124,7 @@ class GitHistory:
             lines = annotate_lines(repo.object_store, head, path.encode())
             return tuple(_to_line(commit, text) for (commit, _), text in lines)
 
-    def changes(self, name: str) -> tuple[CommitEntry, tuple[CommittedFileChange, ...]]:
+    def changes(self, name: str) -> tuple[GitCommitEntry, tuple[CommittedFileChange, ...]]:
         """List the files that a commit changed, against its first parent."""
         with self._open() as (repo, _):
             commit = self._find_commit(repo, name)
@@ -318,17 +318,17 @@ def _commit_message(notes: Mapping[str, Any], paths: Sequence[str], title: str =
     return "\n\n".join(part for part in (head + where, "\n".join(body), "\n".join(trailers)) if part) + "\n"
 
 
-def _to_entry(commit: Any, changes: Sequence[Any]) -> CommitEntry:
+def _to_entry(commit: Any, changes: Sequence[Any]) -> GitCommitEntry:
     paths = {
         side.path.decode("utf-8", "replace") for change in changes for side in (change.old, change.new) if side is not None and side.path
     }
     at = datetime.fromtimestamp(commit.commit_time, UTC)
-    return CommitEntry(commit.id.decode(), at, _author(commit), commit.message.decode("utf-8", "replace").strip(), tuple(sorted(paths)))
+    return GitCommitEntry(commit.id.decode(), at, _author(commit), commit.message.decode("utf-8", "replace").strip(), tuple(sorted(paths)))
 
 
-def _to_line(commit: Any, text: bytes) -> BlameLine:
+def _to_line(commit: Any, text: bytes) -> GitBlameLine:
     at = datetime.fromtimestamp(commit.commit_time, UTC)
-    return BlameLine(commit.id.decode(), at, _author(commit), text.decode("utf-8", "replace").rstrip("\r\n"))
+    return GitBlameLine(commit.id.decode(), at, _author(commit), text.decode("utf-8", "replace").rstrip("\r\n"))
 
 
 def _author(commit: Any) -> str:

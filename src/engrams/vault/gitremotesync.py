@@ -14,8 +14,8 @@ from typing import Any
 
 from engrams.errors import ExtraError, StoreError
 from engrams.vault import remotemerge
-from engrams.vault.folderaccess import FileWrite
-from engrams.vault.githistory import GitHistory, diff_trees
+from engrams.vault.folderaccess import PlannedFileWrite
+from engrams.vault.githistory import GitHistoryRepository, diff_trees
 from engrams.vault.vaultdependencies import VaultDeps
 
 _REF = "refs/engrams/remote"
@@ -25,7 +25,7 @@ REWRITTEN = "rewritten"
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteExchange:
+class RemoteSyncResult:
     """Result of an exchange; ``conflicts``: paths with both sides' words kept."""
 
     pulled: int = 0
@@ -33,7 +33,7 @@ class RemoteExchange:
     conflicts: tuple[str, ...] = ()
 
 
-def fetch(parts: VaultDeps, git: GitHistory) -> str:
+def fetch(parts: VaultDeps, git: GitHistoryRepository) -> str:
     """Fetch the remote's newest commit; return its id, "" for none."""
     url, branch = parts.settings.remote, _current_branch(git)
     heads = _run_git(parts, "ls-remote", "--heads", "--", url, f"refs/heads/{branch}")
@@ -44,7 +44,7 @@ def fetch(parts: VaultDeps, git: GitHistory) -> str:
     return heads.split()[0]
 
 
-def _refuse_old_history(parts: VaultDeps, git: GitHistory, head: str) -> None:
+def _refuse_old_history(parts: VaultDeps, git: GitHistoryRepository, head: str) -> None:
     """Refuse a history that would bring back what was purged."""
     if parts.state.get_fact(REWRITTEN) != "1":
         return
@@ -56,7 +56,7 @@ def _refuse_old_history(parts: VaultDeps, git: GitHistory, head: str) -> None:
     parts.state.set_fact(REWRITTEN, "")
 
 
-def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
+def merge(parts: VaultDeps, git: GitHistoryRepository, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
     """Merge the remote's changes into the files.
 
     Call with the lock held and ours committed. Returns notes for the commit, conflicts, and whether there is a merge to commit."""
@@ -84,12 +84,12 @@ def merge(parts: VaultDeps, git: GitHistory, theirs: str) -> tuple[dict[str, Any
 
 def _apply_file(parts: VaultDeps, path: str, data: bytes | None, known: bytes | None) -> None:
     """Write or remove a file; keep aside what history does not know."""
-    held = parts.disk.take(path) if data is None else parts.disk.write([FileWrite(path, data, known or b"")]).get(path)
+    held = parts.disk.take(path) if data is None else parts.disk.write([PlannedFileWrite(path, data, known or b"")]).get(path)
     if held is not None and held not in (known, data):
         parts.keep_aside(path, held, "it was not in the history yet when another place's version came")
 
 
-def push(parts: VaultDeps, git: GitHistory) -> bool:
+def push(parts: VaultDeps, git: GitHistoryRepository) -> bool:
     """Push our commits. False: the remote has moved on meanwhile."""
     branch = _current_branch(git)
     try:
@@ -101,7 +101,7 @@ def push(parts: VaultDeps, git: GitHistory) -> bool:
     return True
 
 
-def _current_branch(git: GitHistory) -> str:
+def _current_branch(git: GitHistoryRepository) -> str:
     with git.open_repository() as repo:
         names, _ = repo.refs.follow(b"HEAD")
         return str(names[-1].decode().removeprefix("refs/heads/"))

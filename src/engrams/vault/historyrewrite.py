@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import IO
 
 from engrams.errors import ExtraError, StoreError, install_hint
-from engrams.ports import PurgeInstruction
+from engrams.ports import PurgeOrder
 from engrams.text.redact import REMOVED, redact
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.notesearchindex import split_pieces
-from engrams.vault.purgedwords import WordSearch
+from engrams.vault.purgedwords import PurgedWordSearcher
 from engrams.vault.recordmarkdown import parse_entry
 
 _WORK = ".engrams/rewrite"
@@ -38,7 +38,7 @@ class GitHistoryScanner:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def look(self, search: WordSearch) -> tuple[int, dict[str, set[bytes]]]:
+    def look(self, search: PurgedWordSearcher) -> tuple[int, dict[str, set[bytes]]]:
         """Count all objects, and find those that hold any needle."""
         number, found = 0, dict[str, set[bytes]]()
         for name, data in self._read_objects():
@@ -84,11 +84,11 @@ class GitHistoryRedactor:
     Files of purged memories go; purged words leave the other files, their names and the messages. What the newest commit holds stays as
     it is: memory has been cleaned before."""
 
-    order: PurgeInstruction
+    order: PurgeOrder
     head_files: frozenset[bytes]
     head_paths: frozenset[bytes]
     dropped: set[bytes] = field(default_factory=set)
-    _search: WordSearch = field(init=False)
+    _search: PurgedWordSearcher = field(init=False)
     _ids: set[bytes] = field(init=False)
     _tails: set[bytes] = field(init=False)
     _words: Sequence[str] = field(init=False)
@@ -96,7 +96,7 @@ class GitHistoryRedactor:
 
     def __post_init__(self) -> None:
         order = self.order
-        self._search = WordSearch(order.words)
+        self._search = PurgedWordSearcher(order.words)
         self._head_names = frozenset(found[0] for path in self.head_paths if (found := _NAME.search(path)))
         self._ids = {id.encode() for id in order.ids}
         self._tails = {id[-size:].encode() for id in (*order.ids, *order.quotes) for size in (4, 8, len(id))}
@@ -168,7 +168,7 @@ class GitHistoryRedactor:
         return self._filter_names(text)
 
 
-def rewrite_history(root: Path, order: PurgeInstruction) -> int:
+def rewrite_history(root: Path, order: PurgeOrder) -> int:
     """Replace a vault's repository by one without purged words.
 
     Call with the vault's lock held, everything committed. ExtraError: there is no git program. StoreError: git failed; the history is as

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from engrams.encryption import fileencryption
 from engrams.errors import EngramsError
-from engrams.ports import LiveWords, PurgeInstruction, PurgePlaceCheck
-from engrams.vault.backup import BackupPlaces, is_backup, is_sealed, restore
+from engrams.ports import LiveWords, PurgeOrder, PurgePlaceCheck
+from engrams.vault.backup import BackupPaths, is_backup, is_sealed, restore
 from engrams.vault.historyrewrite import GitHistoryScanner
-from engrams.vault.purgedwords import WordSearch, list_files
+from engrams.vault.purgedwords import PurgedWordSearcher, list_files
 from engrams.vault.vault import Vault
 
 DATABASE, STATE, FILES, GIT, COPIES, BACKUPS, UPLOADS, LOGS, OTHERS, REMOTE = (
@@ -40,26 +40,26 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class HomeDeps:
+class HomePurgeDeps:
     """Home of a memory, and what cleans its copies.
     ``purge_copy``: purges a damaged database that lies aside. ``purge_backup``: purges an archive."""
 
     home: Path
-    places: BackupPlaces
+    places: BackupPaths
     vault: Vault | None
-    purge_copy: Callable[[Path, PurgeInstruction], None]
-    purge_backup: Callable[[Path, PurgeInstruction], None]
+    purge_copy: Callable[[Path, PurgeOrder], None]
+    purge_backup: Callable[[Path, PurgeOrder], None]
 
 
 class HomeFilePurger:
-    """Cleaner of the files beside a store; see ``ports.HomeCleaner``."""
+    """Cleaner of the files beside a store; see ``ports.HomeFileCleaner``."""
 
-    def __init__(self, deps: HomeDeps) -> None:
+    def __init__(self, deps: HomePurgeDeps) -> None:
         self._deps = deps
 
-    def clean(self, order: PurgeInstruction) -> Mapping[str, int]:
+    def clean(self, order: PurgeOrder) -> Mapping[str, int]:
         """Remove a purge's words from every file; number of them by place."""
-        search, done = WordSearch((*order.words, *order.ids)), Counter[str]()
+        search, done = PurgedWordSearcher((*order.words, *order.ids)), Counter[str]()
         vault = self._deps.vault
         for path, place in self._list_places():
             if place in (COPIES, BACKUPS, UPLOADS) and path.exists() and self._clean_file(path, place, search, order):
@@ -76,7 +76,7 @@ class HomeFilePurger:
 
     def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         """Look for words in the bytes of every file."""
-        search = WordSearch(words)
+        search = PurgedWordSearcher(words)
         looked, held = Counter[str](), dict[str, dict[str, set[bytes]]]()
         for path, place in self._list_places():
             looked[place] += 1
@@ -102,7 +102,7 @@ class HomeFilePurger:
         told = "The remote may hold the old history: replace it with `git push --force`, and clone other copies anew."
         return (PurgePlaceCheck(REMOTE, 0, 1, told),)
 
-    def _find_in(self, path: Path, place: str, search: WordSearch) -> set[bytes] | None:
+    def _find_in(self, path: Path, place: str, search: PurgedWordSearcher) -> set[bytes] | None:
         """Find needles in a file or an archive; None: not readable."""
         home = self._deps.home
         try:
@@ -112,13 +112,13 @@ class HomeFilePurger:
                 return None
             with tempfile.TemporaryDirectory(prefix="engrams-look-", dir=home) as folder, fileencryption.open_plain(home, path) as plain:
                 below = Path(folder)
-                restore(plain, BackupPlaces(below / "memory.db", below / "vault", below / "vault.db"))
+                restore(plain, BackupPaths(below / "memory.db", below / "vault", below / "vault.db"))
                 found = {needle for file in list_files(below) for needle in search.find_in_file(file, below)}
                 return found.union(*GitHistoryScanner(below / "vault").look(search)[1].values())
         except EngramsError:
             return None
 
-    def _clean_file(self, path: Path, place: str, search: WordSearch, order: PurgeInstruction) -> bool:
+    def _clean_file(self, path: Path, place: str, search: PurgedWordSearcher, order: PurgeOrder) -> bool:
         """Clean one file; True where it held words."""
         if place == BACKUPS:
             found = self._find_in(path, place, search)
@@ -130,12 +130,12 @@ class HomeFilePurger:
             return False
         base = path.with_name(re.sub(r"-(wal|shm)$", "", path.name))
         if place == UPLOADS:
-            WordSearch(order.words).overwrite(path)
+            PurgedWordSearcher(order.words).overwrite(path)
         elif _DAMAGED.search(base.name):
             with contextlib.suppress(EngramsError):
                 self._deps.purge_copy(base, order)
             if path.exists():
-                WordSearch(order.words).overwrite(path)
+                PurgedWordSearcher(order.words).overwrite(path)
         elif top := next((one for one in path.parents if _TEMPORARY.search(one.name)), None):
             shutil.rmtree(top, ignore_errors=True)
         else:

@@ -37,7 +37,7 @@ def _keep_text(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryTool:
+class MemoryFileCommandTool:
     """File commands over one owner's folder.
 
     ``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that lie elsewhere. ``changed`` is told of

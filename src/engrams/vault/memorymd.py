@@ -16,7 +16,7 @@ _TIDYABLE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryItem:
+class MemoryFileItem:
     """One item; ``fresh``: it comes from a daily note."""
 
     topic: str
@@ -29,15 +29,15 @@ class MemoryItem:
 
 
 @dataclass(frozen=True, slots=True)
-class TidyResult:
+class MemoryItemTidyResult:
     """Items that stay, and those dropped with the reason."""
 
-    items: tuple[MemoryItem, ...]
+    items: tuple[MemoryFileItem, ...]
     dropped: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
 
 
-def parse(text: str, fresh: bool = False) -> tuple[MemoryItem, ...]:
+def parse(text: str, fresh: bool = False) -> tuple[MemoryFileItem, ...]:
     """Parse a Markdown list's items, indented lines included, under their headings."""
     topic, found = "", []
     for line in text.splitlines():
@@ -45,16 +45,16 @@ def parse(text: str, fresh: bool = False) -> tuple[MemoryItem, ...]:
         if stripped.startswith("#"):
             topic = "" if line.startswith("# ") else stripped.lstrip("#").strip()
         elif stripped.startswith(("- ", "* ", "+ ")):
-            found.append(MemoryItem("" if fresh else topic, stripped[2:].strip(), fresh))
+            found.append(MemoryFileItem("" if fresh else topic, stripped[2:].strip(), fresh))
         elif stripped and line[:1] in (" ", "\t") and found:
             last = found.pop()
-            found.append(MemoryItem(last.topic, f"{last.text} {stripped}", fresh))
+            found.append(MemoryFileItem(last.topic, f"{last.text} {stripped}", fresh))
         elif stripped and not fresh and not stripped.startswith("<!--"):
-            found.append(MemoryItem(topic, stripped))
+            found.append(MemoryFileItem(topic, stripped))
     return tuple(item for item in found if item.text)
 
 
-def render(items: Sequence[MemoryItem]) -> str:
+def render(items: Sequence[MemoryFileItem]) -> str:
     """Render a MEMORY.md: corrections first, then topics by first item."""
     topics: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: not item.is_correction):
@@ -62,12 +62,14 @@ def render(items: Sequence[MemoryItem]) -> str:
     return "\n\n".join([TITLE, *(f"## {topic}\n\n" + "\n".join(lines) for topic, lines in topics.items())]) + "\n"
 
 
-def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collection[str], topics: dict[str, str], most: int) -> TidyResult:
+def tidy(
+    known: Sequence[MemoryFileItem], new: Sequence[MemoryFileItem], gone: Collection[str], topics: dict[str, str], most: int
+) -> MemoryItemTidyResult:
     """Tidy items by rules: drop the outdated, merge the repeated.
 
     Repeated items are kept once, in the longer form; new items take the topic of what they resemble; at most ``most`` stay: every
     correction, then the newest. ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by hash."""
-    kept: list[tuple[MemoryItem, frozenset[str]]] = []
+    kept: list[tuple[MemoryFileItem, frozenset[str]]] = []
     dropped: list[tuple[str, str]] = []
     added: list[str] = []
     for item in (*known, *new):
@@ -79,13 +81,13 @@ def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collectio
         twin = next((at for at, (other, held) in enumerate(kept) if _is_alike(item, words, other, held)), None)
         if twin is None:
             topic = item.topic or topics.get(digest, "") or _nearest_topic(words, kept)
-            kept.append((MemoryItem(topic, item.text, item.fresh), words))
+            kept.append((MemoryFileItem(topic, item.text, item.fresh), words))
             added += [item.text] if item.fresh else []
         else:
             other, _ = kept[twin]
             longer = item if len(item.text) > len(other.text) and not other.is_correction else other
             dropped.append((item.text if longer is other else other.text, "said twice"))
-            kept[twin] = (MemoryItem(other.topic or item.topic, longer.text, other.fresh), frozenset(terms(longer.text)))
+            kept[twin] = (MemoryFileItem(other.topic or item.topic, longer.text, other.fresh), frozenset(terms(longer.text)))
     items = [item for item, _ in kept]
     if len(items) > most:
         corrections = [item for item in items if item.is_correction]
@@ -93,10 +95,10 @@ def tidy(known: Sequence[MemoryItem], new: Sequence[MemoryItem], gone: Collectio
         others = [item for item in items if not item.is_correction]
         dropped += [(item.text, "no room") for item in others[: len(others) - room]]
         items = [*corrections[-most:], *(others[len(others) - room :] if room else [])]
-    return TidyResult(tuple(items), tuple(dropped), tuple(text for text in added if any(item.text == text for item in items)))
+    return MemoryItemTidyResult(tuple(items), tuple(dropped), tuple(text for text in added if any(item.text == text for item in items)))
 
 
-def _is_alike(item: MemoryItem, words: frozenset[str], other: MemoryItem, held: frozenset[str]) -> bool:
+def _is_alike(item: MemoryFileItem, words: frozenset[str], other: MemoryFileItem, held: frozenset[str]) -> bool:
     """Return True for nearly the same words and the same numbers."""
     if content_hash(item.text) == content_hash(other.text):
         return True
@@ -105,7 +107,7 @@ def _is_alike(item: MemoryItem, words: frozenset[str], other: MemoryItem, held: 
     return len(words & held) / len(words | held) >= _ALIKE
 
 
-def _nearest_topic(words: frozenset[str], kept: Sequence[tuple[MemoryItem, frozenset[str]]]) -> str:
+def _nearest_topic(words: frozenset[str], kept: Sequence[tuple[MemoryFileItem, frozenset[str]]]) -> str:
     best, topic = 0.2, ""
     for item, held in kept[-_TIDYABLE * 4 :]:
         if item.topic and not item.is_correction and words and held:

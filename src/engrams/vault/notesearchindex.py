@@ -60,7 +60,7 @@ def split_pieces(
         yield _join_piece(held)
 
 
-class NoteIndex:
+class NoteSearchIndexer:
     """Index of notes in the store. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps) -> None:

@@ -8,14 +8,14 @@ from datetime import date, timedelta
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.ports import DAILY, DREAM, Chat, Job, NoteFlush, OutboxEntry, RecordQuery, ScopeReach
+from engrams.ports import DAILY, DREAM, ChatModel, Job, NoteFlushRequest, OutboxEntry, RecordQuery, ScopeReach
 from engrams.text.redact import REMOVED, redact
 from engrams.types import Record, Scope, Status
-from engrams.vault.dailynotes import DailyNotes
+from engrams.vault.dailynotes import VaultDailyNoteWriter
 from engrams.vault.dreamconsolidation import PAUSE, DreamRunner
-from engrams.vault.fileimport import VaultFileReader
+from engrams.vault.fileimport import VaultFileImporter
 from engrams.vault.filewriter import VaultFileWriter
-from engrams.vault.notesearchindex import NoteIndex
+from engrams.vault.notesearchindex import NoteSearchIndexer
 from engrams.vault.storewrapper import TOPIC
 from engrams.vault.vaultdependencies import VaultDeps, group_by_owner
 from engrams.vault.vaultpaths import CONFLICTS, DOCUMENTS
@@ -25,12 +25,12 @@ _OWNERS = 10_000
 """Owners whose dream of the day is remembered as planned; planning one twice changes nothing."""
 
 
-class DailyJobs:
+class DailyNoteJobHandlers:
     """Jobs of daily notes, dreams, and their index for search."""
 
-    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts = parts
-        self.daily, self.dreams, self.notes = DailyNotes(parts, chat), DreamRunner(parts, chat), NoteIndex(parts)
+        self.daily, self.dreams, self.notes = VaultDailyNoteWriter(parts, chat), DreamRunner(parts, chat), NoteSearchIndexer(parts)
         self._planned: dict[str, date] = {}
 
     @property
@@ -82,7 +82,7 @@ class DailyJobs:
     def _run_daily(self, job: Job) -> None:
         owner = Scope.parse(job.payload["owner"])
         records = self._parts.store.get(owner, list(job.payload.get("items", ())))
-        self.daily.flush(NoteFlush(owner, records, job.payload.get("reason", "overflow")))
+        self.daily.flush(NoteFlushRequest(owner, records, job.payload.get("reason", "overflow")))
         self._finish(owner, job)
 
     def _run_dream(self, job: Job) -> None:
@@ -111,12 +111,12 @@ COMPLETE = "complete"
 """Name of the fact that every memory has had its file written once."""
 
 
-class VaultOutbox:
+class VaultOutboxWriter:
     """Writer of outbox entries. Call with the vault's lock held.
 
     ``written`` is called with the owner of each batch."""
 
-    def __init__(self, parts: VaultDeps, intake: VaultFileReader, written: Callable[[Scope], None]) -> None:
+    def __init__(self, parts: VaultDeps, intake: VaultFileImporter, written: Callable[[Scope], None]) -> None:
         self.parts, self._intake, self._written = parts, intake, written
         self._writer = VaultFileWriter(parts)
 

@@ -24,7 +24,7 @@ _WINDOWS = 2000
 """Pieces of one text that are looked for, at most; spread over all of it."""
 
 
-class WordSearch:
+class PurgedWordSearcher:
     """Search for many words at once.
 
     ``origins``: each needle's bytes, and the words it stands for. A long text is looked for in pieces of 24 characters, since a database

@@ -17,7 +17,7 @@ from engrams.errors import EngramsError
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 from engrams.vault import frontmatter
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.syncstate import VaultState
+from engrams.vault.syncstate import VaultStateDatabase
 from engrams.vault.vaultpaths import id_tail, path_key
 
 NAMES: Mapping[str, str] = {
@@ -81,7 +81,7 @@ _LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])
 
 
 @dataclass(frozen=True, slots=True)
-class FileLink:
+class RecordFileLink:
     """Outgoing edge; ``target`` is empty where only a path is given."""
 
     type: EdgeType
@@ -96,7 +96,7 @@ class RecordFileContent:
     """Content of a file; ``fields``: those it names, and ``text``."""
 
     fields: Mapping[str, Any]
-    links: tuple[FileLink, ...] = ()
+    links: tuple[RecordFileLink, ...] = ()
     loose: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
 
     @property
@@ -114,7 +114,9 @@ class RecordFileContent:
         return Record(**values)
 
 
-def render_entry(record: Record, links: Sequence[FileLink], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None) -> str:
+def render_entry(
+    record: Record, links: Sequence[RecordFileLink], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None
+) -> str:
     """Render a record's file; keep what ``old`` says beyond its fields."""
     items = [*_front_items(record), *_link_items(links, loose or {})]
     try:
@@ -136,7 +138,7 @@ def parse_entry(text: str) -> RecordFileContent:
         target = NAMES.get(name, "")
         if target and value is not None and (name, value) != ("role", _MEMORY):
             found[target] = _parse_value(name, target, value)
-    links: list[FileLink] = []
+    links: list[RecordFileLink] = []
     loose: dict[str, tuple[Json, ...]] = {}
     for type in EdgeType:
         told = held.get(type)
@@ -153,9 +155,9 @@ def parse_field(name: str, value: Json) -> Any:
     return _parse_value(name, name, value)
 
 
-def to_link(edge: Edge, path: str = "") -> FileLink:
+def to_link(edge: Edge, path: str = "") -> RecordFileLink:
     """Convert an edge to a link; ``path``: relative, of its target."""
-    return FileLink(edge.type, edge.target, edge.weight, edge.count, path)
+    return RecordFileLink(edge.type, edge.target, edge.weight, edge.count, path)
 
 
 def _front_items(record: Record) -> list[tuple[str, Json]]:
@@ -198,7 +200,7 @@ def _to_json(value: Any) -> Json:
             return value
 
 
-def _link_items(links: Sequence[FileLink], loose: Mapping[str, tuple[Json, ...]]) -> list[tuple[str, Json]]:
+def _link_items(links: Sequence[RecordFileLink], loose: Mapping[str, tuple[Json, ...]]) -> list[tuple[str, Json]]:
     found: dict[str, list[Json]] = {}
     for item in sorted(links, key=lambda item: (item.type, item.target)):
         plain = _LINKABLE.fullmatch(item.target) is not None
@@ -213,16 +215,16 @@ def _link_items(links: Sequence[FileLink], loose: Mapping[str, tuple[Json, ...]]
     return [(str(type), found[type]) for type in EdgeType if type in found]
 
 
-def _parse_link(type: EdgeType, value: Json) -> FileLink | None:
+def _parse_link(type: EdgeType, value: Json) -> RecordFileLink | None:
     match value:
         case str() if found := _LINK.fullmatch(value.strip()):
-            return FileLink(type, (found[2] or "").strip(), path=found[1])
+            return RecordFileLink(type, (found[2] or "").strip(), path=found[1])
         case str() if _LINKABLE.fullmatch(value):
-            return FileLink(type, value)
+            return RecordFileLink(type, value)
         case {"to": str(target)} if target:
             weight, count, shown = value.get("weight", 1.0), value.get("count", 1), _LINK.fullmatch(str(value.get("link", "")))
             if isinstance(weight, int | float) and isinstance(count, int) and not isinstance(weight, bool) and not isinstance(count, bool):
-                return FileLink(type, target, float(weight), count, shown[1] if shown else "")
+                return RecordFileLink(type, target, float(weight), count, shown[1] if shown else "")
     return None
 
 
@@ -283,7 +285,7 @@ def _parse_provenance(value: Json) -> Provenance:
     return Provenance(**texts, files=tuple(_parse_text(item) for item in value.get("files", ())))
 
 
-def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: VaultState) -> tuple[FileLink, ...]:
+def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase) -> tuple[RecordFileLink, ...]:
     """Return a file's links with ids, without those that lead nowhere."""
     found = []
     for link in entry.links:
@@ -293,7 +295,7 @@ def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: Vaul
     return tuple({(link.type, link.target): link for link in found}.values())
 
 
-def find_loose(entry: RecordFileContent, path: str, owner: Scope, state: VaultState) -> dict[str, tuple[Json, ...]]:
+def find_loose(entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase) -> dict[str, tuple[Json, ...]]:
     """Find what stands among the links but leads nowhere."""
     found: dict[str, tuple[Json, ...]] = dict(entry.loose)
     for link in entry.links:
@@ -302,7 +304,7 @@ def find_loose(entry: RecordFileContent, path: str, owner: Scope, state: VaultSt
     return found
 
 
-def _find_target(link: str, path: str, owner: Scope, state: VaultState) -> str:
+def _find_target(link: str, path: str, owner: Scope, state: VaultStateDatabase) -> str:
     """Find by id, path from this file, path from the vault, name."""
     if state.get(owner, [link]):
         return link

@@ -23,7 +23,7 @@ _HOLDS = "changed here and in another place; the other's words hold"
 
 
 @dataclass(frozen=True, slots=True)
-class SyncSideFile:
+class SyncSideMemoryFile:
     """A memory's file as one side has it."""
 
     path: str
@@ -34,12 +34,12 @@ class SyncSideFile:
 class SyncSideChange:
     """Change of a memory's file by one side; None: no file."""
 
-    before: SyncSideFile | None = None
-    after: SyncSideFile | None = None
+    before: SyncSideMemoryFile | None = None
+    after: SyncSideMemoryFile | None = None
 
 
 @dataclass(slots=True)
-class MergedFiles:
+class RemoteMergeResult:
     """Result of a merge.
 
     ``files``: content by path afterwards (None: no file). ``conflicts``: paths where words of ours were put aside."""
@@ -48,13 +48,13 @@ class MergedFiles:
     conflicts: list[str] = field(default_factory=list)
 
 
-def merge_sides(parts: VaultDeps, came: Iterable[CommittedFileChange], mine: Iterable[CommittedFileChange]) -> MergedFiles:
+def merge_sides(parts: VaultDeps, came: Iterable[CommittedFileChange], mine: Iterable[CommittedFileChange]) -> RemoteMergeResult:
     """Merge both sides' changes into files."""
-    done = MergedFiles()
+    done = RemoteMergeResult()
     here = list(mine)
     theirs, plain = _group_by_memory(came)
     ours, _ = _group_by_memory(here)
-    placed: list[tuple[MemoryName, str, SyncSideFile]] = []
+    placed: list[tuple[MemoryName, str, SyncSideMemoryFile]] = []
     leaving: set[MemoryName] = set()
     for name, side in theirs.items():
         own = ours.get(name, SyncSideChange(side.before, side.before))
@@ -78,7 +78,7 @@ def merge_sides(parts: VaultDeps, came: Iterable[CommittedFileChange], mine: Ite
     return done
 
 
-def _merge_memory(parts: VaultDeps, theirs: SyncSideChange, ours: SyncSideChange, done: MergedFiles) -> SyncSideFile | None:
+def _merge_memory(parts: VaultDeps, theirs: SyncSideChange, ours: SyncSideChange, done: RemoteMergeResult) -> SyncSideMemoryFile | None:
     """Merge one memory's file; None: it is to have none."""
     base, now, other = theirs.before or ours.before, ours.after, theirs.after
     if other is None:
@@ -96,10 +96,10 @@ def _merge_memory(parts: VaultDeps, theirs: SyncSideChange, ours: SyncSideChange
         done.conflicts.append(other.path)
         parts.keep_aside(other.path, now.data, _HOLDS)
     moved = other.path if base is None or other.path != base.path else now.path
-    return SyncSideFile(_replace_top(DELETED if away else ENTRIES, moved), data)
+    return SyncSideMemoryFile(_replace_top(DELETED if away else ENTRIES, moved), data)
 
 
-def _merge_versions(base: SyncSideFile | None, now: SyncSideFile, other: SyncSideFile) -> tuple[bytes, bool, bool] | None:
+def _merge_versions(base: SyncSideMemoryFile | None, now: SyncSideMemoryFile, other: SyncSideMemoryFile) -> tuple[bytes, bool, bool] | None:
     """Merge two versions; return data, away, and lost words of ours."""
     told = [recordmarkdown.parse_entry(decode_text(kept.data)) for kept in (base or now, now, other)]
     try:
@@ -121,7 +121,7 @@ def _merge_versions(base: SyncSideFile | None, now: SyncSideFile, other: SyncSid
     return recordmarkdown.render_entry(record, kept, decode_text(now.data)).encode(), is_away(record), lost
 
 
-def _merge_text(parts: VaultDeps, theirs: CommittedFileChange, ours: CommittedFileChange | None, done: MergedFiles) -> bytes | None:
+def _merge_text(parts: VaultDeps, theirs: CommittedFileChange, ours: CommittedFileChange | None, done: RemoteMergeResult) -> bytes | None:
     """Merge a note, a document, or a file that cannot be read."""
     if ours is None or ours.after == theirs.after:
         return theirs.after
@@ -149,9 +149,9 @@ def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[Memo
             plain.append(version)
             continue
         if before is not None:
-            found[before] = replace(found.get(before, SyncSideChange()), before=SyncSideFile(version.path, version.before or b""))
+            found[before] = replace(found.get(before, SyncSideChange()), before=SyncSideMemoryFile(version.path, version.before or b""))
         if after is not None:
-            found[after] = replace(found.get(after, SyncSideChange()), after=SyncSideFile(version.path, version.after or b""))
+            found[after] = replace(found.get(after, SyncSideChange()), after=SyncSideMemoryFile(version.path, version.after or b""))
     return found, plain
 
 
@@ -178,7 +178,7 @@ def _is_purged(parts: VaultDeps, data: bytes) -> bool:
     return name is not None and any(record.status is Status.PURGED for record in parts.store.get(Scope.parse(name[0]), [name[1]]))
 
 
-def _link_names(links: tuple[recordmarkdown.FileLink, ...]) -> set[tuple[str, str]]:
+def _link_names(links: tuple[recordmarkdown.RecordFileLink, ...]) -> set[tuple[str, str]]:
     return {(link.type, link.target) for link in links}
 
 

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from engrams.errors import InputError
-from engrams.ports import SKILL, CandidatePool, CandidateQuery, Clock, Embedder, NewRecord, ScopeReach, Store, WriteBatch, is_skill
+from engrams.ports import SKILL, CandidatePool, CandidateSearchQuery, Clock, Embedder, NewRecord, ScopeReach, Store, WriteBatch, is_skill
 from engrams.types import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
 from engrams.vault.frontmatter import FrontMatterError, load, split
 
@@ -63,7 +63,7 @@ class SkillFolder:
         self._store: Store | None = None
         self._odd: tuple[str, ...] = ()
 
-    def seek(self, seek: CandidateQuery) -> CandidatePool:
+    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
         """Search the skills; see the port."""
         return self._refresh().seek(replace(seek, reach=_REACH))
 

@@ -62,7 +62,7 @@ class FileStateRow:
     next_hash: str = ""
 
 
-class VaultState:
+class VaultStateDatabase:
     """Database of the files' state, made at the first change; thread safe."""
 
     def __init__(self, path: Path) -> None:

@@ -15,14 +15,14 @@ _TEXTS = ("text", "caption", "summary")
 
 
 @dataclass(frozen=True, slots=True)
-class MergedFields:
+class ThreeWayMergeResult:
     """Fields new to our side, and our texts that theirs replace."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     lost: Mapping[str, Any] = field(default_factory=dict)
 
 
-def merge(base: Record, ours: Record, theirs: Record) -> MergedFields:
+def merge(base: Record, ours: Record, theirs: Record) -> ThreeWayMergeResult:
     """Merge two versions of a record, field by field.
 
     What one side changed is taken from it; what both changed is theirs, except that texts are joined line by line where the changes do not
@@ -41,7 +41,7 @@ def merge(base: Record, ours: Record, theirs: Record) -> MergedFields:
         changed[name] = new if joined is None else joined
         if joined is None:
             lost[name] = mine
-    return MergedFields({name: value for name, value in changed.items() if value != getattr(ours, name)}, lost)
+    return ThreeWayMergeResult({name: value for name, value in changed.items() if value != getattr(ours, name)}, lost)
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str | None:

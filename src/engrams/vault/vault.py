@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import Chat, Job, JobSpec, NoteFlush, PurgeInstruction, PurgeReport
+from engrams.ports import ChatModel, Job, JobSpec, NoteFlushRequest, PurgeOrder, PurgeReport
 from engrams.types import Json, Kind, Record, Scope, Status
 from engrams.vault import gitremotesync
 from engrams.vault.backup import BackupResult, backup
-from engrams.vault.commitrevert import RevertResult, revert
-from engrams.vault.filechangetypes import ChangeCause
-from engrams.vault.fileerasure import VaultEraser
-from engrams.vault.fileimport import VaultFileReader
+from engrams.vault.commitrevert import CommitRevertResult, revert
+from engrams.vault.filechangetypes import FileChangeCause
+from engrams.vault.fileerasure import VaultMemoryEraser
+from engrams.vault.fileimport import VaultFileImporter
 from engrams.vault.filewatcher import VaultWatcher
 from engrams.vault.folderaccess import make_private
-from engrams.vault.githistory import IGNORE, GitHistory
-from engrams.vault.gitremotesync import RemoteExchange
+from engrams.vault.githistory import IGNORE, GitHistoryRepository
+from engrams.vault.gitremotesync import RemoteSyncResult
 from engrams.vault.historyrewrite import rewrite_history
-from engrams.vault.memoryfilecommands import MemoryTool
-from engrams.vault.outboxjobs import BATCH, COMPLETE, DailyJobs, VaultOutbox
+from engrams.vault.memoryfilecommands import MemoryFileCommandTool
+from engrams.vault.outboxjobs import BATCH, COMPLETE, DailyNoteJobHandlers, VaultOutboxWriter
 from engrams.vault.storewrapper import TOPIC
-from engrams.vault.vaultdependencies import MARK, SyncReport, VaultDeps, group_by_owner
+from engrams.vault.vaultdependencies import MARK, VaultDeps, VaultSyncReport, group_by_owner
 from engrams.vault.vaultpaths import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
 
 _AWAKE = 1.0
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 GIT = "git"
 """Kind and key of the job that commits the files."""
 
-REBUILT = ChangeCause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
+REBUILT = FileChangeCause("rebuilt from its file", "engrams", "the database was lost", quiet=True)
 
 
 class VaultWorkers(Protocol):
@@ -49,18 +49,18 @@ class VaultWorkers(Protocol):
 class Vault:
     """Memories as files. Thread safe; several processes may share one vault."""
 
-    def __init__(self, parts: VaultDeps, chat: Chat | None = None) -> None:
+    def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self.parts = parts
-        self.days = DailyJobs(parts, chat)
-        self._pull = VaultFileReader(parts)
-        self._outbox = VaultOutbox(parts, self._pull, self.days.plan_dream)
-        self.git = GitHistory(parts.disk)
+        self.days = DailyNoteJobHandlers(parts, chat)
+        self._pull = VaultFileImporter(parts)
+        self._outbox = VaultOutboxWriter(parts, self._pull, self.days.plan_dream)
+        self.git = GitHistoryRepository(parts.disk)
         self._closed = False
         self._watcher: VaultWatcher | None = None
         self._work: VaultWorkers | None = None
         self._woken = self._asked = -_AWAKE
         self._warned = ""
-        self.start_report = SyncReport()
+        self.start_report = VaultSyncReport()
         """Changes that were applied when it was opened."""
 
     @property
@@ -105,22 +105,22 @@ class Vault:
         if watcher is not None:
             watcher.close()
 
-    def sync(self, accept: bool = False, cause: ChangeCause | None = None) -> SyncReport:
+    def sync(self, accept: bool = False, cause: FileChangeCause | None = None) -> VaultSyncReport:
         """Synchronise everything; ``accept``: however many files are gone."""
         with self.parts.lock:
             if self._drop_lost_rows() and cause is None:
                 cause = REBUILT
-            report = self._pull.run(None, accept, cause) if self.parts.truth == "files" or cause else SyncReport()
+            report = self._pull.run(None, accept, cause) if self.parts.truth == "files" or cause else VaultSyncReport()
             report.written = self._outbox.flush(report.renamed)
             self.days.notes.sync()
         self._schedule_commit()
         return report
 
-    def pull_changes(self, paths: Sequence[str] | None = None) -> SyncReport:
+    def pull_changes(self, paths: Sequence[str] | None = None) -> VaultSyncReport:
         """Apply changes of these files (None: of all), and write what follows."""
         with self.parts.lock:
             memories = None if paths is None else [path for path in paths if parse_place(path) is not None]
-            report = self._pull.run(memories) if memories is None or memories else SyncReport()
+            report = self._pull.run(memories) if memories is None or memories else VaultSyncReport()
             report.written = self._outbox.flush(report.renamed)
             if memories is None or len(memories) < len(paths or ()):
                 self.days.notes.sync()
@@ -161,14 +161,14 @@ class Vault:
             parts.state.untouch(notes.items())
             return done
 
-    def exchange(self, tries: int = 3) -> RemoteExchange:
+    def exchange(self, tries: int = 3) -> RemoteSyncResult:
         """Pull, merge and push; the lock is not held while waiting."""
         parts, pulled = self.parts, 0
         conflicts: tuple[str, ...] = ()
         self.sync()
         self.commit()
         if not parts.settings.remote:
-            return RemoteExchange()
+            return RemoteSyncResult()
         with parts.lock:
             parts.make_folder()
             if not self.git.exists:
@@ -183,14 +183,14 @@ class Vault:
                     notes, some, more = gitremotesync.merge(parts, self.git, theirs)
                     if more:
                         pulled, conflicts = pulled + len(notes), (*conflicts, *some)
-                        self.sync(cause=ChangeCause("merged", "remote", "came from another place"))
+                        self.sync(cause=FileChangeCause("merged", "remote", "came from another place"))
                         self.git.commit({**parts.state.touched_notes(), **notes}, parts.clock(), (theirs,))
                         parts.state.untouch(parts.state.touched_notes().items())
             if gitremotesync.push(parts, self.git):
-                return RemoteExchange(pulled, True, conflicts)
-        return RemoteExchange(pulled, False, conflicts)
+                return RemoteSyncResult(pulled, True, conflicts)
+        return RemoteSyncResult(pulled, False, conflicts)
 
-    def flush(self, asked: NoteFlush) -> bool:
+    def flush(self, asked: NoteFlushRequest) -> bool:
         """Append to the owner's daily note and index it at once.
 
         False: nothing to say, or said before. For what leaves a conversation: what a summary cuts off, what overflows, the end of a
@@ -202,7 +202,7 @@ class Vault:
             self._schedule_commit()
         return done
 
-    def revert(self, commit: str) -> RevertResult:
+    def revert(self, commit: str) -> CommitRevertResult:
         """Undo one commit, memory by memory; report what changed since."""
         with self.parts.lock:
             self.sync()
@@ -240,13 +240,15 @@ class Vault:
             self.commit()
             return backup(self.parts.places, target, passphrase)
 
-    def tool(self, owner: Scope) -> MemoryTool:
+    def tool(self, owner: Scope) -> MemoryFileCommandTool:
         """Return the model's file commands over an owner's documents and memories."""
         root, place = self.parts.disk.root, scope_folder(owner)
         with self.parts.lock:
             self.parts.make_folder()
             make_private(root / DOCUMENTS / place)
-        return MemoryTool(root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._take_tool_edits, self._remove_secrets)
+        return MemoryFileCommandTool(
+            root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._take_tool_edits, self._remove_secrets
+        )
 
     def _take_tool_edits(self, files: Sequence[Path]) -> None:
         root = self.parts.disk.root.resolve()
@@ -267,7 +269,7 @@ class Vault:
     ) -> PurgeReport:
         """Erase memories and their files; the second ids lose words."""
         with self.parts.lock:
-            return VaultEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)
+            return VaultMemoryEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)
 
     def settle_purge(self) -> None:
         """Commit what a purge removed, and forget the names of removed files."""
@@ -275,7 +277,7 @@ class Vault:
             self.commit()
             self.parts.state.forget_missing(lambda path: self.parts.disk.stat(path) is not None)
 
-    def rewrite_history(self, order: PurgeInstruction) -> int:
+    def rewrite_history(self, order: PurgeOrder) -> int:
         """Remove a purge's words from the git history; 1: rewritten."""
         with self.parts.lock:
             done = rewrite_history(self.parts.disk.root, order) if self.git.exists else 0

@@ -12,10 +12,10 @@ from engrams.errors import StoreError
 from engrams.ports import Clock, JobSpec, RecordChange, Store
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
-from engrams.vault.backup import BackupPlaces
-from engrams.vault.folderaccess import FileWrite, VaultDisk, VaultLock, hash_bytes, make_private
+from engrams.vault.backup import BackupPaths
+from engrams.vault.folderaccess import PlannedFileWrite, VaultFolder, VaultLock, hash_bytes, make_private
 from engrams.vault.frontmatter import FrontMatterError
-from engrams.vault.syncstate import VaultState
+from engrams.vault.syncstate import VaultStateDatabase
 from engrams.vault.vaultpaths import CONFLICTS, ENTRIES
 
 Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tuple[Vector, ...]]]
@@ -50,19 +50,19 @@ class VaultDeps:
 
     store: Store
     plain_store: Store
-    disk: VaultDisk
-    state: VaultState
+    disk: VaultFolder
+    state: VaultStateDatabase
     lock: VaultLock
     clock: Clock
     settings: VaultSettings
     rules: VaultEditCallbacks
-    places: BackupPlaces
+    places: BackupPaths
 
     @classmethod
     def open(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: VaultEditCallbacks) -> VaultDeps:
         """Open the vault of a home folder."""
-        disk, state, lock = VaultDisk(vault_folder(settings, home)), VaultState(home / "vault.db"), VaultLock(home / "vault.lock")
-        places = BackupPlaces(rules.database or home / "memory.db", disk.root, home / "vault.db")
+        disk, state, lock = VaultFolder(vault_folder(settings, home)), VaultStateDatabase(home / "vault.db"), VaultLock(home / "vault.lock")
+        places = BackupPaths(rules.database or home / "memory.db", disk.root, home / "vault.db")
         return cls(mirror, plain, disk, state, lock, clock, settings, rules, places)
 
     @property
@@ -103,7 +103,7 @@ class VaultDeps:
 
             name = new_id(self.clock())
             make_private(self.disk.root)
-            self.disk.write([FileWrite(MARK, f"{name} format {FORMAT}\n".encode())])
+            self.disk.write([PlannedFileWrite(MARK, f"{name} format {FORMAT}\n".encode())])
             self.state.set_fact("vault", name)
 
     def keep_aside(self, path: str, data: bytes, why: str) -> str:
@@ -111,7 +111,7 @@ class VaultDeps:
         name = path.partition("/")[2] or path
         place = f"{CONFLICTS}/{name.removesuffix('.md')}.{hash_bytes(data)[:8]}.md"
         self.state.touch([(place, {"does": "keep", "why": why})])
-        self.disk.write([FileWrite(place, data)])
+        self.disk.write([PlannedFileWrite(place, data)])
         return place
 
     def replace_file(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
@@ -119,13 +119,13 @@ class VaultDeps:
 
         ``old``: what it held when it was read; what somebody wrote to it since is kept aside."""
         self.state.touch([(path, told)])
-        late = self.disk.write([FileWrite(path, data, old or b"")]).get(path)
+        late = self.disk.write([PlannedFileWrite(path, data, old or b"")]).get(path)
         if late is not None and late != data:
             self.keep_aside(path, late, "written in the moment in which the file was written anew")
 
 
 @dataclass(slots=True)
-class SyncReport:
+class VaultSyncReport:
     """Counts of a synchronisation; ``gone``: missing files left alone."""
 
     added: int = 0
@@ -139,11 +139,11 @@ class SyncReport:
     problems: dict[str, str] = field(default_factory=dict)
     renamed: list[tuple[Scope, str]] = field(default_factory=list)
 
-    def __add__(self, other: SyncReport) -> SyncReport:
+    def __add__(self, other: VaultSyncReport) -> VaultSyncReport:
         """Add the counts; take problems and missing files from the other."""
         names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written")
         numbers = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return SyncReport(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
+        return VaultSyncReport(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
 
     @property
     def total(self) -> int:

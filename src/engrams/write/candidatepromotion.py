@@ -10,9 +10,9 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import EdgeType, Evidence, Layer, Record, Status
 from engrams.write.candidatestatement import CandidateStatement, Effect
-from engrams.write.changeset import ChangeSet
+from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import canonical_predicate, is_single
-from engrams.write.storagepolicy import PolicyDecision, has_support
+from engrams.write.storagepolicy import StoragePolicyDecision, has_support
 from engrams.write.writedependencies import WriteDeps
 from engrams.write.writepipeline import reconcile_candidate
 
@@ -28,7 +28,7 @@ _HIGH, _SURE = 0.9, 3
 
 
 @dataclass(frozen=True, slots=True)
-class HeldCluster:
+class HeldCandidateCluster:
     """Held candidates that say one thing, the leading one first."""
 
     members: tuple[Record, ...]
@@ -64,7 +64,7 @@ class PromotionEvidence:
     vectors: Mapping[str, Floats] = field(default_factory=dict)
 
 
-def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = None) -> tuple[HeldCluster, ...]:
+def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = None) -> tuple[HeldCandidateCluster, ...]:
     """Group held candidates by meaning, in order of first mention.
     A procedural record leads its cluster."""
     groups: list[list[Record]] = []
@@ -75,7 +75,7 @@ def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = 
         else:
             group.append(record)
     return tuple(
-        HeldCluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups
+        HeldCandidateCluster(tuple(sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence)))) for group in groups
     )
 
 
@@ -109,7 +109,7 @@ def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
     )
 
 
-def promotion_reason(cluster: HeldCluster, bearing: PromotionEvidence) -> str:
+def promotion_reason(cluster: HeldCandidateCluster, bearing: PromotionEvidence) -> str:
     """Return why a cluster is promoted; empty: it stays held.
     A rule must have been given twice; for others support decides (004)."""
     if any(record.meta.get("review") for record in cluster.members):
@@ -125,7 +125,7 @@ def promotion_reason(cluster: HeldCluster, bearing: PromotionEvidence) -> str:
     return f"support: said {support}, in the session's account {account}, in earlier sessions {earlier}"
 
 
-def merge_cluster(cluster: HeldCluster) -> Record:
+def merge_cluster(cluster: HeldCandidateCluster) -> Record:
     """Merge a cluster into its lead, with all quotes and strength."""
     quotes: dict[tuple[str, str], Evidence] = {(item.quote, item.source): item for one in cluster.members for item in one.evidence}
     evidence = tuple(quotes.values())
@@ -136,13 +136,13 @@ def merge_cluster(cluster: HeldCluster) -> Record:
     return replace(lead, evidence=evidence[:_QUOTES], strength=cluster.support, confidence=confidence)
 
 
-def promote_clusters(promoted: Sequence[tuple[HeldCluster, str]], held: Sequence[Record], deps: WriteDeps) -> ChangeSet:
+def promote_clusters(promoted: Sequence[tuple[HeldCandidateCluster, str]], held: Sequence[Record], deps: WriteDeps) -> DigestChangeSet:
     """Return the changes that make each cluster one active memory.
 
     ``held``: every held candidate; they do not see each other. The batch holds changes only: repeating it after a crash asks for the same
     ones, and raises a conflict where they were made."""
     first = held[0]
-    changes = ChangeSet(first.scope.owner, first.scope, deps.clock())
+    changes = DigestChangeSet(first.scope.owner, first.scope, deps.clock())
     changes.originals = {record.id: record for record in held}
     # Archived here, so that held candidates do not match each other.
     changes.current = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
@@ -186,11 +186,11 @@ def to_candidate(record: Record) -> CandidateStatement:
     )
 
 
-def _promote_cluster(cluster: HeldCluster, why: str, deps: WriteDeps, changes: ChangeSet) -> None:
+def _promote_cluster(cluster: HeldCandidateCluster, why: str, deps: WriteDeps, changes: DigestChangeSet) -> None:
     whole, lead = merge_cluster(cluster), cluster.lead
     changes.scope = lead.scope
     candidate = to_candidate(whole)
-    name = changes.apply(reconcile_candidate(candidate, lead, deps, changes), PolicyDecision("commit_now", why), lead)
+    name = changes.apply(reconcile_candidate(candidate, lead, deps, changes), StoragePolicyDecision("commit_now", why), lead)
     new = changes.created.pop(lead.id, None)
     if new is None:
         # Known by now: the existing memory was reinforced and supersedes this one.
@@ -214,7 +214,7 @@ def _object_terms(record: Record) -> frozenset[str]:
     return frozenset(terms(record.object or record.text))
 
 
-def _is_said_in(cluster: HeldCluster, turn: Record) -> bool:
+def _is_said_in(cluster: HeldCandidateCluster, turn: Record) -> bool:
     return any(item.source == turn.id or (item.quote and item.quote in turn.text) for one in cluster.members for item in one.evidence)
 
 

@@ -13,8 +13,8 @@ from engrams.ports import BEGIN, ENDS, JobSpec, NewRecord, RecordChange, WriteBa
 from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate
-from engrams.write.rulereconciliation import Reconciliation
-from engrams.write.storagepolicy import PolicyDecision
+from engrams.write.rulereconciliation import ReconciliationResult
+from engrams.write.storagepolicy import StoragePolicyDecision
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME = 10
@@ -43,7 +43,7 @@ def stable_id(after: str, key: str) -> str:
 
 
 @dataclass(slots=True)
-class ChangeSet:
+class DigestChangeSet:
     """Changes of one digest, seen by its later statements.
 
     ``current``: records as they are now; ``created``: new ones; ``originals``: stored ones before the changes; ``actions``: action and
@@ -80,7 +80,7 @@ class ChangeSet:
             found[record.id] = record
         return list(found.values())
 
-    def apply(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> str:
+    def apply(self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record) -> str:
         """Apply one reconciliation; return the id of the resulting record."""
         candidate = outcome.candidate
         if outcome.verdict == "keep":
@@ -91,13 +91,13 @@ class ChangeSet:
             # Until then what is known stays true; what was only to come gives way at once, and never was.
             plans = tuple(one for one in outcome.targets if one.valid_from is not None and one.valid_from > self.now)
             ends = () if outcome.retract else tuple(one for one in outcome.targets if one not in plans)
-            outcome = Reconciliation("add", candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}")
+            outcome = ReconciliationResult("add", candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}")
             outcome = replace(outcome, verdict="replace", targets=plans, retract=True) if plans else outcome
         new = self._build_record(outcome, decision, source)
         held = new.status is Status.CANDIDATE
         if held and outcome.verdict in ("replace", "refine", "remove"):
             new = replace(new, meta={**new.meta, "awaits": [record.id for record in outcome.targets]})
-            outcome = Reconciliation("add", candidate, reason=outcome.reason)
+            outcome = ReconciliationResult("add", candidate, reason=outcome.reason)
         match outcome.verdict:
             case "add" | "keep":
                 pass
@@ -129,7 +129,7 @@ class ChangeSet:
             self._add_change(target, "remove", reason, status=Status.SUPERSEDED, valid_to=self.now, ended_at=self.now)
             self.derived.append(DerivedMemory(target.id, target.kind, target.text, "remove", (), reason[:240]))
 
-    def insert_past_value(self, outcome: Reconciliation, source: Record) -> Reconciliation:
+    def insert_past_value(self, outcome: ReconciliationResult, source: Record) -> ReconciliationResult:
         """Fit an older value between the known past values.
 
         It ends where the next value begins, and the value before it ends where it begins. The slot's superseded statements must be
@@ -185,7 +185,7 @@ class ChangeSet:
         begins = candidate.valid_from
         return begins if begins is not None and begins > max(self.now, candidate.said_at or self.now) else None
 
-    def _build_record(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> Record:
+    def _build_record(self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record) -> Record:
         candidate = outcome.candidate
         meta: dict[str, Any] = {}
         if not candidate.polarity:
@@ -241,7 +241,7 @@ class ChangeSet:
             meta=meta,
         )
 
-    def _close_targets(self, outcome: Reconciliation, new: Record) -> Record:
+    def _close_targets(self, outcome: ReconciliationResult, new: Record) -> Record:
         """End the targets at the new start; a correction retires them."""
         said = new.recorded_at
         begun = new.valid_from or said
@@ -276,7 +276,7 @@ class ChangeSet:
             if one is not None and one.status is Status.ACTIVE and one.superseded_by == plan.id:
                 self._add_change(one, "go on", "the plan changed", valid_to=None, ended_at=None, superseded_by="")
 
-    def _refine_targets(self, outcome: Reconciliation, new: Record) -> Record:
+    def _refine_targets(self, outcome: ReconciliationResult, new: Record) -> Record:
         """Replace the targets by better words; keep their start and strength."""
         begun = [target.valid_from for target in outcome.targets if target.valid_from]
         for target in outcome.targets:
@@ -285,7 +285,7 @@ class ChangeSet:
         strength = 1 + max((target.strength for target in outcome.targets), default=0)
         return replace(new, valid_from=new.valid_from or (min(begun) if begun else None), strength=strength)
 
-    def _reinforce(self, outcome: Reconciliation, decision: PolicyDecision, source: Record) -> str:
+    def _reinforce(self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record) -> str:
         if not outcome.targets:
             return ""
         target = outcome.targets[0]

@@ -33,7 +33,7 @@ class SourceEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeReport:
+class SourceChangeReport:
     """Effects of a change on memories and on their sources.
     ``also_said_in``: ids of other messages that say the same; they stay."""
 
@@ -43,7 +43,7 @@ class ChangeReport:
     also_said_in: tuple[str, ...] = ()
 
 
-def preview_change(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> ChangeReport:
+def preview_change(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> SourceChangeReport:
     """Report what a change reaches; changes nothing."""
     gone = {record.id for record in records}
     quotes: dict[str, list[str]] = {}
@@ -60,7 +60,7 @@ def preview_change(records: Sequence[Record], action: ChangeAction, store: Recor
         id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in quotes and id not in gone
     )
     told = dict.fromkeys((record.id for record in records), "edited" if action == "edit" else _GONE[action])
-    return ChangeReport(action, told, tuple(effects), tuple(also)[:_LOOKED_UP])
+    return SourceChangeReport(action, told, tuple(effects), tuple(also)[:_LOOKED_UP])
 
 
 def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, store: RecordStore, rest: tuple[set[str], int]) -> str:

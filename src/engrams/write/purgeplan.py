@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engrams.errors import InputError
-from engrams.ports import NOTE_PIECE, PurgeInstruction, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+from engrams.ports import NOTE_PIECE, PurgeOrder, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import LEAST, find_sentence, find_words, redact, redact_values
 from engrams.types import MERGED, Evidence, Kind, Record, Scope, Status
 from engrams.write import manualedits
-from engrams.write.derivedsources import ChangeReport, preview_change
+from engrams.write.derivedsources import SourceChangeReport, preview_change
 
 _FIELDS = ("text", "caption", "summary")
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
@@ -32,7 +32,7 @@ class PurgePlan:
     same and stay."""
 
     gone: tuple[Record, ...]
-    order: PurgeInstruction
+    order: PurgeOrder
     unsure: tuple[str, ...]
     also: tuple[str, ...]
 
@@ -44,7 +44,7 @@ class PurgeCandidate:
 
     record: Record
     certain: bool
-    report: ChangeReport
+    report: SourceChangeReport
 
 
 def find_candidates(about: str, scope: Scope, store: RecordStore, found: Sequence[Record], min_words: int) -> tuple[PurgeCandidate, ...]:
@@ -87,11 +87,11 @@ def plan_purge(
     gone |= {one.id: one for one in pieces if NOTE_PIECE in one.meta}
     derived = {name: some for name, some in derived.items() if name not in gone}
     shared = {word for some in others.values() for word in some}
-    order = PurgeInstruction(owner, tuple(gone), {**derived, **quotes}, tuple(word for word in told if word not in shared), git)
+    order = PurgeOrder(owner, tuple(gone), {**derived, **quotes}, tuple(word for word in told if word not in shared), git)
     return PurgePlan(tuple(gone.values()), order, unsure, tuple(others))
 
 
-def build_rewrites(order: PurgeInstruction, store: RecordStore, batch: WriteBatch) -> tuple[WriteBatch, tuple[Record, ...]]:
+def build_rewrites(order: PurgeOrder, store: RecordStore, batch: WriteBatch) -> tuple[WriteBatch, tuple[Record, ...]]:
     """Complete a batch with shortened texts; return those records."""
     changes, made = [], []
     for record in store.get(order.owner, list(order.quotes)) if order.quotes else ():

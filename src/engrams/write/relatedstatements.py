@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import Literal
 
 from engrams.errors import ModelError
-from engrams.ports import CandidateQuery, Condition, RecordQuery, ScopeReach, Where
+from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.candidatestatement import CandidateStatement
@@ -78,7 +78,7 @@ def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps)
     words = tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text)))
     model = deps.embedder.card.id if deps.embedder else ""
     pool = deps.search.seek(
-        CandidateQuery(
+        CandidateSearchQuery(
             scopes_in_reach(record.scope, deps.settings.reach), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS
         )
     )
@@ -109,7 +109,7 @@ def _find_alike(candidate: CandidateStatement, record: Record, deps: WriteDeps, 
     except ModelError:
         return []
     reach, model = scopes_in_reach(record.scope, deps.settings.reach), deps.embedder.card.id
-    pool = deps.search.seek(CandidateQuery(reach, record.recorded_at, (), own, model, NEAR * 4, kinds=STATEMENTS, where=where))
+    pool = deps.search.seek(CandidateSearchQuery(reach, record.recorded_at, (), own, model, NEAR * 4, kinds=STATEMENTS, where=where))
     near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= least - _EDGE}
     return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record, deps), key=lambda one: (-near[one.id], one.id))
 

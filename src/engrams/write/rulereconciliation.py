@@ -24,7 +24,7 @@ _RECENT = timedelta(days=62)
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciliation:
+class ReconciliationResult:
     """Effect of one candidate on known records.
 
     ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather than
@@ -41,7 +41,7 @@ class Reconciliation:
 
 def reconcile(
     candidate: CandidateStatement, known: Sequence[Record], threshold: float = 0.85, synonyms: Sequence[Record] = ()
-) -> Reconciliation:
+) -> ReconciliationResult:
     """Reconcile one candidate with the active or held records near it.
 
     ``threshold``: Jaccard for near duplicates. ``synonyms``: records of a synonymous slot. Only what is asserted, first-hand and trusted
@@ -49,9 +49,9 @@ def reconcile(
     its contrary; a correction retracts."""
     open_ = [record for record in known if record.status in (Status.ACTIVE, Status.CANDIDATE)]
     if (twin := find_exact(candidate, open_)) is not None:
-        return Reconciliation("keep", candidate, (twin,), reason="said before")
+        return ReconciliationResult("keep", candidate, (twin,), reason="said before")
     if candidate.modality != "asserted":
-        return Reconciliation("add", candidate, reason=f"only {candidate.modality}")
+        return ReconciliationResult("add", candidate, reason=f"only {candidate.modality}")
     slot = [record for record in open_ if is_same_slot(candidate, record)] or [record for record in synonyms if record in open_]
     match candidate.effect:
         case "corrects":
@@ -62,7 +62,7 @@ def reconcile(
             return _reconcile_statement(candidate, slot, open_, threshold)
 
 
-def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], known: list[Record], threshold: float) -> Reconciliation:
+def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], known: list[Record], threshold: float) -> ReconciliationResult:
     contrary = [
         record for record in slot if is_affirmative(record) != candidate.polarity and _is_same_thing(candidate.object, record.object)
     ]
@@ -76,14 +76,14 @@ def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], know
     if contrary and not (values and candidate.single):
         return _replace_targets(candidate, contrary, "the contrary was known")
     if not candidate.polarity:
-        return Reconciliation("add", candidate, reason="denies nothing known")
+        return ReconciliationResult("add", candidate, reason="denies nothing known")
     if candidate.single and values:
         return _reconcile_single(candidate, values, [record for record in contrary if record not in values])
     if (twin := find_near_duplicate(candidate, slot, threshold)) is not None:
-        return Reconciliation("keep", candidate, (twin,), reason="said before in other words")
+        return ReconciliationResult("keep", candidate, (twin,), reason="said before in other words")
     if richer := [record for record in values if _adds_name(candidate, record)]:
-        return Reconciliation("refine", candidate, tuple(richer), reason="says more of the same")
-    return Reconciliation("add", candidate, reason="coexists" if values else "new")
+        return ReconciliationResult("refine", candidate, tuple(richer), reason="says more of the same")
+    return ReconciliationResult("add", candidate, reason="coexists" if values else "new")
 
 
 def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
@@ -99,45 +99,45 @@ def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
     return False
 
 
-def _reconcile_single(candidate: CandidateStatement, values: list[Record], others: list[Record]) -> Reconciliation:
+def _reconcile_single(candidate: CandidateStatement, values: list[Record], others: list[Record]) -> ReconciliationResult:
     values = [record for record in values if _is_comparable(candidate, record) and not _is_announced(record, candidate)]
     if not values:
         return (
             _replace_targets(candidate, others, "the contrary was known")
             if others
-            else Reconciliation("add", candidate, reason="a value of another sort")
+            else ReconciliationResult("add", candidate, reason="a value of another sort")
         )
     new = object_terms(candidate.object)
     latest = max(values, key=_holds_until)
     old = object_terms(latest.object)
     if new and old and new == old[: len(new)]:
-        return Reconciliation("keep", candidate, (latest,), reason="less exact than known")
+        return ReconciliationResult("keep", candidate, (latest,), reason="less exact than known")
     if not new:
-        return Reconciliation("add", candidate, reason="names no value")
+        return ReconciliationResult("add", candidate, reason="names no value")
     if (held := find_conflict(candidate, values)) is not None:
         return held
     moment = _find_moment(candidate, latest)
     if moment is not None and moment < _holds_until(latest) and not is_to_come(candidate):
         until = latest.valid_from or latest.recorded_at
         begun = candidate.valid_from
-        return Reconciliation(
+        return ReconciliationResult(
             "add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known"
         )
     if old and old == new[: len(old)] and not is_to_come(candidate):
-        return Reconciliation("refine", candidate, tuple(values), reason="more exact")
-    return Reconciliation("replace", candidate, (*values, *others), reason="one value at a time")
+        return ReconciliationResult("refine", candidate, tuple(values), reason="more exact")
+    return ReconciliationResult("replace", candidate, (*values, *others), reason="one value at a time")
 
 
-def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> Reconciliation:
+def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> ReconciliationResult:
     """End the named value, or every value if none is named."""
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     named = [record for record in values if _is_same_thing(candidate.object, record.object)] if object_terms(candidate.object) else values
     if not named:
-        return Reconciliation("add", candidate, reason="ends nothing known")
+        return ReconciliationResult("add", candidate, reason="ends nothing known")
     return _replace_targets(candidate, named, "no longer so")
 
 
-def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], known: list[Record]) -> Reconciliation:
+def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], known: list[Record]) -> ReconciliationResult:
     """Retract the value named wrong, or the slot's one value."""
     if not candidate.predicate:
         return _reconcile_elliptic(candidate, known)
@@ -152,10 +152,10 @@ def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], kno
         return _reconcile_statement(candidate, slot, known, 1.0)
     if (held := find_conflict(candidate, wrong)) is not None:
         return held
-    return Reconciliation("replace", candidate, tuple(wrong), retract=True, reason="corrected")
+    return ReconciliationResult("replace", candidate, tuple(wrong), retract=True, reason="corrected")
 
 
-def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> Reconciliation:
+def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> ReconciliationResult:
     """Apply "No, it's Berlin" to the statement it corrects."""
     latest = sorted((record for record in known if not is_ending(record)), key=lambda record: (record.recorded_at, record.id), reverse=True)
     if candidate.wrong_value:
@@ -167,7 +167,7 @@ def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> R
             if is_single(record.predicate, record.subject) and _value_type(record.object) == _value_type(candidate.object)
         ]
     if not fitting:
-        return Reconciliation("keep", candidate, reason="corrects nothing known")
+        return ReconciliationResult("keep", candidate, reason="corrects nothing known")
     wrong = fitting[0]
     corrected = wrong.text.replace(wrong.object, candidate.object) if wrong.object and wrong.object in wrong.text else ""
     whole = replace(
@@ -179,7 +179,7 @@ def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> R
         category=wrong.category,
         single=True,
     )
-    return find_conflict(whole, [wrong]) or Reconciliation("replace", whole, (wrong,), retract=True, reason="corrected")
+    return find_conflict(whole, [wrong]) or ReconciliationResult("replace", whole, (wrong,), retract=True, reason="corrected")
 
 
 def _is_announced(record: Record, candidate: CandidateStatement) -> bool:
@@ -219,23 +219,23 @@ def _value_type(thing: str) -> str:
     return "name" if thing[:1].isupper() else "words"
 
 
-def _replace_targets(candidate: CandidateStatement, targets: list[Record], reason: str) -> Reconciliation:
+def _replace_targets(candidate: CandidateStatement, targets: list[Record], reason: str) -> ReconciliationResult:
     if (held := find_conflict(candidate, targets)) is not None:
         return held
     latest = max(targets, key=_holds_until)
     moment = _find_moment(candidate, latest)
     if moment is not None and moment < _holds_until(latest):
-        return Reconciliation("add", candidate, until=_holds_until(latest), after=latest, reason="was so before what is known")
-    return Reconciliation("replace", candidate, tuple(targets), reason=reason)
+        return ReconciliationResult("add", candidate, until=_holds_until(latest), after=latest, reason="was so before what is known")
+    return ReconciliationResult("replace", candidate, tuple(targets), reason=reason)
 
 
-def find_conflict(candidate: CandidateStatement, targets: list[Record]) -> Reconciliation | None:
+def find_conflict(candidate: CandidateStatement, targets: list[Record]) -> ReconciliationResult | None:
     """Return a conflict for hearsay or a less trusted channel, else None."""
     first_hand = [record for record in targets if not record.meta.get("hearsay")]
     if candidate.hearsay and first_hand:
-        return Reconciliation("conflict", candidate, tuple(targets), reason="hearsay against their own word")
+        return ReconciliationResult("conflict", candidate, tuple(targets), reason="hearsay against their own word")
     if any(candidate.trust < record.trust - MARGIN for record in targets):
-        return Reconciliation("conflict", candidate, tuple(targets), reason="a less trusted source")
+        return ReconciliationResult("conflict", candidate, tuple(targets), reason="a less trusted source")
     return None
 
 

@@ -48,7 +48,7 @@ _SELF_BELIEF = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyDecision:
+class StoragePolicyDecision:
     """Action for a candidate and its reason, up to 240 characters.
     ``awaits_review``: a model has not reviewed it yet."""
 
@@ -57,7 +57,7 @@ class PolicyDecision:
     awaits_review: bool = False
 
 
-def decide(candidate: CandidateStatement, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> PolicyDecision:
+def decide(candidate: CandidateStatement, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> StoragePolicyDecision:
     """Decide on one candidate under the policy ``mode``.
 
     ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored. With ``llm`` and no model's
@@ -66,33 +66,33 @@ def decide(candidate: CandidateStatement, *, mode: Literal["off", "rules", "llm"
     if guarded is not None:
         return guarded
     if candidate.confidence < floor:
-        return PolicyDecision("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
+        return StoragePolicyDecision("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
     match mode:
         case "off":
-            return PolicyDecision("commit_now", "policy off")
+            return StoragePolicyDecision("commit_now", "policy off")
         case "rules":
             return _decide_by_rules(candidate, explicit=explicit)
         case "llm":
-            return PolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
+            return StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
 
 
-def check_guards(candidate: CandidateStatement) -> PolicyDecision | None:
+def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
     """Return the drop decision of a hard guard, or None."""
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
     if candidate.predicate.lower() in _PROVENANCE:
-        return PolicyDecision("drop", "guard: only says where something was said")
+        return StoragePolicyDecision("drop", "guard: only says where something was said")
     if is_control(text):
-        return PolicyDecision("drop", "guard: a request about memory itself")
+        return StoragePolicyDecision("drop", "guard: a request about memory itself")
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION) and _SAFETY.search(text):
-        return PolicyDecision("drop", "guard: asks to give up a safety measure")
+        return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
     if "[redacted" in text or secrets.scan(candidate.text) or any(secrets.scan(item.quote) for item in candidate.evidence):
-        return PolicyDecision("drop", "guard: holds a secret")
+        return StoragePolicyDecision("drop", "guard: holds a secret")
     if _is_passing(candidate, text):
-        return PolicyDecision("drop", "guard: true for this turn only")
+        return StoragePolicyDecision("drop", "guard: true for this turn only")
     return None
 
 
-def clamp_decision(candidate: CandidateStatement, ruling: PolicyDecision) -> PolicyDecision:
+def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision) -> StoragePolicyDecision:
     """Limit a model's decision to what the guards allow.
     Losses and triggers are never stored at once, a low view of oneself only if repeated."""
     guarded = check_guards(candidate)
@@ -100,9 +100,9 @@ def clamp_decision(candidate: CandidateStatement, ruling: PolicyDecision) -> Pol
         return guarded
     text = fold(candidate.text)
     if ruling.action == "commit_now" and _SELF_BELIEF.search(text):
-        return PolicyDecision("require_repetition", "clamp: a low view of oneself")
+        return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
     if ruling.action == "commit_now" and _LOSS.search(text):
-        return PolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
+        return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
     return replace(ruling, reason=ruling.reason[:_REASON])
 
 
@@ -118,19 +118,19 @@ def has_support(support: int, *, repetition: bool = False, transcript: int = 0, 
     return transcript >= 1 and (arc >= 2 or earlier >= 1)
 
 
-def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> PolicyDecision:
+def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> StoragePolicyDecision:
     text = fold(candidate.text)
     if _SELF_BELIEF.search(text) and not explicit:
-        return PolicyDecision("require_repetition", "a low view of oneself")
+        return StoragePolicyDecision("require_repetition", "a low view of oneself")
     if _LOSS.search(text) and not explicit:
-        return PolicyDecision("commit_at_session_end", "a loss or trigger")
+        return StoragePolicyDecision("commit_at_session_end", "a loss or trigger")
     if explicit:
-        return PolicyDecision("commit_now", "asked to remember")
+        return StoragePolicyDecision("commit_now", "asked to remember")
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.CORRECTION):
-        return PolicyDecision("commit_now", "a lasting instruction")
+        return StoragePolicyDecision("commit_now", "a lasting instruction")
     if candidate.kind is Kind.PREFERENCE and candidate.confidence < 0.65:
-        return PolicyDecision("commit_at_session_end", "an implied preference")
-    return PolicyDecision("commit_now", "stated plainly")
+        return StoragePolicyDecision("commit_at_session_end", "an implied preference")
+    return StoragePolicyDecision("commit_now", "stated plainly")
 
 
 def _is_passing(candidate: CandidateStatement, text: str) -> bool:

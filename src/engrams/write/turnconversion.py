@@ -11,7 +11,7 @@ from typing import Literal
 from engrams import clock
 from engrams.errors import InputError, ModelError
 from engrams.ports import Embedder, NewRecord
-from engrams.settings import SizeLimits, WriteSettings
+from engrams.settings import SizeLimitSettings, WriteSettings
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import LAYER_OF, Json, Kind, Meta, Provenance, Receipt, Record, Scope, StageDecision, Turn, Vector, clean_text
 from engrams.write import piidetection, secrets
@@ -27,7 +27,7 @@ _NOBODYS = StageDecision("clean", "cut", "a reminder, tool output, dumped file o
 
 
 @dataclass(frozen=True, slots=True)
-class TurnConversion:
+class TurnConversionResult:
     """Record of one turn, or None; ``decisions`` say why."""
 
     record: Record | None
@@ -36,7 +36,7 @@ class TurnConversion:
 
 
 @dataclass(frozen=True, slots=True)
-class JournaledTurns:
+class TurnIngestRecords:
     """Records to store and a receipt for each turn, in order."""
 
     puts: tuple[NewRecord, ...]
@@ -47,7 +47,7 @@ class JournaledTurns:
         return tuple(put.record for put in self.puts)
 
 
-def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> JournaledTurns:
+def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind: Kind = Kind.TURN, channel: str = "") -> TurnIngestRecords:
     """Convert turns to records, redacted, with receipts.
 
     No model is asked, except an inline embedder. A refused turn has a receipt and no record. InputError: a turn is empty, too large or
@@ -63,7 +63,7 @@ def journal_turns(turns: Sequence[Turn], scope: Scope, deps: WriteDeps, *, kind:
             continue
         searchable = ("lexical", "dense") if record.id in vectors else ("lexical",)
         receipts.append(Receipt(record.id, scope, entry.outcome, record.recorded_at, searchable, decisions=(*entry.decisions, *notes)))
-    return JournaledTurns(tuple(NewRecord(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
+    return TurnIngestRecords(tuple(NewRecord(record, vector=vectors.get(record.id)) for record in records), tuple(receipts))
 
 
 def embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple[dict[str, Vector], tuple[StageDecision, ...]]:
@@ -84,12 +84,12 @@ def ingest_turn(
     scope: Scope,
     now: datetime,
     settings: WriteSettings,
-    limits: SizeLimits,
+    limits: SizeLimitSettings,
     *,
     kind: Kind = Kind.TURN,
     channel: str = "",
     ignore: Sequence[str] = (),
-) -> TurnConversion:
+) -> TurnConversionResult:
     """Build the record of ``turn``: ``stored``, ``redacted``, ``refused`` or ``unsaved``.
 
     What a client put around the words of a message is cut (a message of nothing else is unsaved; a file is kept as it is), and so are
@@ -99,7 +99,7 @@ def ingest_turn(
     files = _source_files(turn.meta)
     for file in files:
         if rule := match_ignore_rule(file, ignore):
-            return TurnConversion(None, "refused", (StageDecision("ignored", "refused", f"{file}: {rule}"),))
+            return TurnConversionResult(None, "refused", (StageDecision("ignored", "refused", f"{file}: {rule}"),))
     if kind not in LAYER_OF:
         raise InputError(f"There is no kind {kind!r}.", hint=f"The kinds are: {', '.join(LAYER_OF)}.")
     source = channel or _CHANNEL_OF.get(turn.role, "user")
@@ -111,10 +111,10 @@ def ingest_turn(
     own = remove_system_texts(text) if kind in _SAID and turn.role in _PEOPLE and source != "file" else text
     cut = (_NOBODYS,) if own != text else ()
     if not own and not caption:
-        return TurnConversion(None, "unsaved", cut)
+        return TurnConversionResult(None, "unsaved", cut)
     kept, decisions = _redact_parts({"text": own, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
     if any(decision.verdict == "refused" for decision in decisions):
-        return TurnConversion(None, "refused", decisions)
+        return TurnConversionResult(None, "refused", decisions)
     said = clock.utc(turn.at or now)
     record = Record(
         id=clock.new_id(said),
@@ -132,7 +132,7 @@ def ingest_turn(
         trust=TRUST[source],
         meta=_redact_json(meta, settings) if decisions else meta,
     )
-    return TurnConversion(record, "redacted" if decisions else "stored", (*cut, *decisions))
+    return TurnConversionResult(record, "redacted" if decisions else "stored", (*cut, *decisions))
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:
@@ -202,7 +202,7 @@ def _collect_strings(value: Json) -> list[str]:
             return []
 
 
-def _validate_meta(meta: Meta, limits: SizeLimits) -> Meta:
+def _validate_meta(meta: Meta, limits: SizeLimitSettings) -> Meta:
     if not meta:
         return {}
     try:

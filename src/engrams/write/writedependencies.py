@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engrams.ports import CandidateSearch, Chat, Clock, Embedder, RecordStore
-from engrams.settings import SizeLimits, WriteSettings
+from engrams.ports import CandidateSearch, ChatModel, Clock, Embedder, RecordStore
+from engrams.settings import SizeLimitSettings, WriteSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class WriteDeps:
 
     records: RecordStore
     settings: WriteSettings
-    limits: SizeLimits
+    limits: SizeLimitSettings
     clock: Clock
     search: CandidateSearch | None = None
     embedder: Embedder | None = None
-    chat: Chat | None = None
+    chat: ChatModel | None = None
     ignore: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     lane: str = ""

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, WriteBatch
+from engrams.ports import ChatModel, WriteBatch
 from engrams.settings import WriteSettings
 from engrams.text.stopwords import STOP
 from engrams.text.systemtexts import remove_system_texts
@@ -17,7 +17,7 @@ from engrams.text.terms import terms
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject, close_category
-from engrams.write.changeset import ChangeSet, derived_id
+from engrams.write.changeset import DigestChangeSet, derived_id
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.echoremoval import remove_echoes
 from engrams.write.llm.modelreconciliation import NO_COST
@@ -39,15 +39,15 @@ from engrams.write.relatedstatements import (
     known_speakers,
 )
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
-from engrams.write.rulereconciliation import Reconciliation, find_exact, object_terms, reconcile, says_the_same
+from engrams.write.rulereconciliation import ReconciliationResult, find_exact, object_terms, reconcile, says_the_same
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 from engrams.write.turnconversion import embed_records
 from engrams.write.writedependencies import WriteDeps as WriteDeps
 
 _MOST_KNOWN = 60
-_NOT_RECONCILED = storagepolicy.PolicyDecision("commit_at_session_end", "not reconciled")
+_NOT_RECONCILED = storagepolicy.StoragePolicyDecision("commit_at_session_end", "not reconciled")
 
-DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storagepolicy.PolicyDecision]"
+DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storagepolicy.StoragePolicyDecision]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     decisions, cost = list(extraction.decisions), extraction.cost
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
-    changes = ChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
+    changes = DigestChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
     if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
         by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
         cost += spent
@@ -238,10 +238,10 @@ def _apply_policy(
     return [(candidate, decision) for candidate, decision in pairs if decision.action != "drop"], cost
 
 
-def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult:
     """Reconcile a candidate by rules with what is known."""
     if deps.settings.reconcile == "off":
-        return Reconciliation("add", candidate, reason="reconcile off")
+        return ReconciliationResult("add", candidate, reason="reconcile off")
     known = _known_statements(candidate, record, find_nearest(candidate, record, deps), deps, changes)
     synonyms: tuple[Record, ...] = ()
     if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
@@ -254,15 +254,15 @@ def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: Wri
     return changes.insert_past_value(outcome, record)
 
 
-def _find_repeated(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation | None:
+def _find_repeated(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult | None:
     """Find the statement that a candidate repeats in other words (003)."""
     twins = _open_versions(find_twins(candidate, record, deps), changes)
     twin = next((one for one in twins if says_the_same(candidate, one)), None)
-    return None if twin is None else Reconciliation("keep", candidate, (twin,), reason="says what is known in other words")
+    return None if twin is None else ReconciliationResult("keep", candidate, (twin,), reason="says what is known in other words")
 
 
 def _known_statements(
-    candidate: CandidateStatement, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: ChangeSet
+    candidate: CandidateStatement, record: Record, nearest: Sequence[Record], deps: WriteDeps, changes: DigestChangeSet
 ) -> list[Record]:
     """Find open statements to compare with, new ones of this digest included."""
     if not candidate.is_elliptic:
@@ -275,14 +275,14 @@ def _known_statements(
     ]
 
 
-def _open_versions(records: Iterable[Record], changes: ChangeSet) -> list[Record]:
+def _open_versions(records: Iterable[Record], changes: DigestChangeSet) -> list[Record]:
     """Return records as the digest left them, where still open."""
     current = changes.add_stored(records)
     return [one for one in current if one.status in OPEN and one.kind in STATEMENTS]
 
 
 def _reconcile_by_model(
-    extraction: ExtractionResult, chat: Chat, deps: WriteDeps, changes: ChangeSet, decisions: list[StageDecision]
+    extraction: ExtractionResult, chat: ChatModel, deps: WriteDeps, changes: DigestChangeSet, decisions: list[StageDecision]
 ) -> tuple[dict[str, tuple[DerivedMemory, ...]], ModelCost]:
     """Reconcile all candidates of a digest with one question to a model.
 
@@ -296,7 +296,7 @@ def _reconcile_by_model(
     found = (
         llm.ask_verdicts([every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient)
         if asked
-        else llm.ReconcileDecisions({})
+        else llm.NumberedReconcileDecisions({})
     )
     made: dict[int, str] = {}
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
@@ -308,7 +308,7 @@ def _reconcile_by_model(
             unsure = bool(number) and found.failed and deps.settings.reconcile_fallback != "rules"
             hold = unsure and deps.settings.reconcile_fallback == "hold"
             if unsure:
-                outcome = Reconciliation("add", candidate, reason="the model failed")
+                outcome = ReconciliationResult("add", candidate, reason="the model failed")
             elif number:
                 row = found.rows.get(number)
                 names = [*(known[one - 1].id for one in row.known), *(made[one] for one in row.earlier)] if row else []
@@ -324,7 +324,7 @@ def _reconcile_by_model(
     return by_source, found.cost
 
 
-def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> list[Record]:
+def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> list[Record]:
     """Find the stored statements that a candidate may change or repeat.
     None: another subject, another slot, and no thing in common."""
     if deps.settings.contradiction_cosine:
@@ -343,14 +343,14 @@ def _named_things(statement: CandidateStatement | Record) -> set[str]:
     return {*object_terms(statement.object), *object_terms(subject)}
 
 
-def _reconcile_unasked(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: ChangeSet) -> Reconciliation:
+def _reconcile_unasked(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult:
     """Reconcile a candidate that no model was asked about."""
     if not deps.settings.contradiction_cosine:
         return reconcile_candidate(candidate, record, deps, changes)
     twin = find_exact(candidate, _open_versions(changes.current.values(), changes))
     if twin is not None:
-        return Reconciliation("keep", candidate, (twin,))
-    return _find_repeated(candidate, record, deps, changes) or Reconciliation("add", candidate, reason="nothing known")
+        return ReconciliationResult("keep", candidate, (twin,))
+    return _find_repeated(candidate, record, deps, changes) or ReconciliationResult("add", candidate, reason="nothing known")
 
 
 def _drop_stored(
@@ -367,7 +367,7 @@ def _drop_stored(
     return {name: [candidate for candidate in candidates if derived_id(candidate) not in done] for name, candidates in found.items()}
 
 
-def _supersede_notes(changes: ChangeSet, deps: WriteDeps) -> None:
+def _supersede_notes(changes: DigestChangeSet, deps: WriteDeps) -> None:
     """Supersede notes whose only statement was superseded; turns stay."""
     lost = [
         record

@@ -9,7 +9,7 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget, PurposeModelUsage, UsageMeter, estimate_tokens
+from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger, ModelUsageMeter, PurposeModelUsage, estimate_tokens
 from engrams.testing import ScriptedReply, SettableClock
 
 NOON = "2026-11-21T12:00:00"
@@ -17,7 +17,7 @@ NOON = "2026-11-21T12:00:00"
 
 def test_a_meter_counts_every_thread() -> None:
     """Eight threads that count at once lose nothing, and a snapshot is whole."""
-    meter = UsageMeter()
+    meter = ModelUsageMeter()
 
     def work(number: int) -> None:
         for _ in range(2000):
@@ -114,7 +114,7 @@ def test_a_clock_that_goes_back_gives_no_new_budget(connect, ask, server) -> Non
 
 def test_a_shared_ledger_holds_for_all(connect, ask, server) -> None:
     """Two models on one ledger, such as two processes on one store, share one budget, also after a restart."""
-    ledger = InMemoryUsageLedger()
+    ledger = InMemoryModelUsageLedger()
     one, other = (connect(server, daily_calls=3, ledger=ledger) for _ in range(2))
     one.ask(ask())
     other.ask(ask())
@@ -136,7 +136,7 @@ def test_a_failed_call_costs_no_tokens(connect, ask, server) -> None:
 
 def test_reservations_hold_under_threads() -> None:
     """With calls under way counted in full, threads together cannot overrun a token budget by more than one call."""
-    budget = ModelBudget(SettableClock(NOON), tokens=1000)
+    budget = DailyModelBudget(SettableClock(NOON), tokens=1000)
     let_in = []
     gate = threading.Barrier(8)
 
@@ -161,7 +161,7 @@ def test_reservations_hold_under_threads() -> None:
 
 def test_a_tally_keeps_few_days() -> None:
     """A ledger in memory does not grow with the days."""
-    tally = InMemoryUsageLedger()
+    tally = InMemoryModelUsageLedger()
     for day in range(10, 28):
         tally.spend(f"2026-11-{day}", 1, 1)
     assert tally.spend("2026-11-27", 0, 0) == (1, 1)

@@ -13,7 +13,7 @@ from engrams.errors import SettingsError
 from engrams.models.embed.embedderfactory import choose_embedder
 from engrams.models.embed.modelfamilies import make_card
 from engrams.models.embed.nullembedder import NullEmbedder
-from engrams.models.embed.querycache import CachedEmbedder
+from engrams.models.embed.querycache import QueryCachingEmbedder
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
@@ -79,7 +79,7 @@ def test_null() -> None:
 def test_queries_are_cached() -> None:
     """A query asked again costs nothing; duplicates in one call are embedded once; documents always are."""
     inner = Counting()
-    model = CachedEmbedder(inner, 2)
+    model = QueryCachingEmbedder(inner, 2)
     assert model.embed(["a", "bb", "a"], "query").tolist() == [[1, 1], [2, 1], [1, 1]]
     assert model.embed(["bb"], "query").tolist() == [[2, 1]]
     assert inner.asked == [["a", "bb"]]
@@ -91,7 +91,7 @@ def test_queries_are_cached() -> None:
 def test_cache_keeps_the_latest() -> None:
     """The query used longest ago goes first; a cleared cache asks again; what is handed out is not the cache's own."""
     inner = Counting()
-    model = CachedEmbedder(inner, 2)
+    model = QueryCachingEmbedder(inner, 2)
     for text in ("a", "bb", "a", "ccc"):
         model.embed([text], "query")
     model.embed(["a"], "query")[:] = 0
@@ -114,7 +114,7 @@ def test_a_failed_query_is_not_cached() -> None:
                 raise RuntimeError("down")
             return found
 
-    model = CachedEmbedder(Failing())
+    model = QueryCachingEmbedder(Failing())
     with pytest.raises(RuntimeError):
         model.embed(["a"], "query")
     assert model.embed(["a"], "query").tolist() == [[1, 1]]

@@ -5,27 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from engrams.models.embed.wordpiece import WordPiece, split_words
+from engrams.models.embed.wordpiece import WordPieceTokenizer, split_words
 
 _VOCABULARY = ["[UNK]", "un", "##aff", "##able", "hello", ",", "!", "caf", "##e", "北", "##s", "'"]
 
 
 @pytest.fixture
-def small() -> WordPiece:
-    return WordPiece.from_lines(_VOCABULARY, "[UNK]")
+def small() -> WordPieceTokenizer:
+    return WordPieceTokenizer.from_lines(_VOCABULARY, "[UNK]")
 
 
-def test_longest_match_first(small: WordPiece) -> None:
+def test_longest_match_first(small: WordPieceTokenizer) -> None:
     """A word is cut into the longest known pieces from its start."""
     assert small.ids("unaffable") == [1, 2, 3]
     assert small.ids("Hello, cafés!") == [4, 5, 7, 8, 10, 6]
 
 
-def test_unknown_words(small: WordPiece) -> None:
+def test_unknown_words(small: WordPieceTokenizer) -> None:
     """A word that cannot be spelled is the unknown piece, or nothing where there is none."""
     assert small.ids("hello zebra") == [4, 0]
     assert small.ids("x" * 101) == [0]
-    assert WordPiece.from_lines(_VOCABULARY).ids("hello zebra") == [4]
+    assert WordPieceTokenizer.from_lines(_VOCABULARY).ids("hello zebra") == [4]
 
 
 def test_words() -> None:
@@ -64,7 +64,7 @@ def test_same_ids_as_the_original(minilm: Path) -> None:
     original.no_padding()
     original.no_truncation()
     vocabulary = original.get_vocab()
-    ours = WordPiece(vocabulary, vocabulary["[UNK]"])
+    ours = WordPieceTokenizer(vocabulary, vocabulary["[UNK]"])
     texts = _texts(random.Random(0))
     texts += [path.read_text("utf-8")[:5000].replace("[", "(") for path in sorted(Path(__file__).parents[2].rglob("*.py"))]
     assert len(texts) > 2500

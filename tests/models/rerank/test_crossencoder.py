@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engrams.errors import ExtraError, ModelError
-from engrams.models.rerank.crossencoder import CrossEncoder
+from engrams.models.rerank.crossencoder import CrossEncoderReranker
 from engrams.ports import RerankRequest
 
 pytest.importorskip("onnxruntime")
@@ -40,14 +40,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_relevance_is_the_sigmoid_of_the_logit(folder: Path) -> None:
     """Each score is sigmoid(logit) of its own pair; the query's words, padding and special tokens add nothing."""
     texts = ("Lives in Lisbon", "a cat", "nothing known", "Lisbon Lisbon Lisbon cat", "")
-    scores = CrossEncoder(str(folder)).rank(RerankRequest("query query", texts, 60))
+    scores = CrossEncoderReranker(str(folder)).rank(RerankRequest("query query", texts, 60))
     assert scores == pytest.approx([sigmoid(3), sigmoid(-3), 0.5, sigmoid(3), 0.5])
 
 
 @pytest.mark.covers("S2.27")
 def test_scores_are_absolute(folder: Path) -> None:
     """A text's score is the same alone, among others and in any batch, so that one threshold means one thing."""
-    model = CrossEncoder(str(folder), batch=3)
+    model = CrossEncoderReranker(str(folder), batch=3)
     texts = ("Lisbon", "cat", "lives", "cat cat cat", "Lisbon lives", "word", "lives " * 50)
     together = model.rank(RerankRequest("query", texts, 60))
     alone = [model.rank(RerankRequest("query", (text,), 60))[0] for text in texts]
@@ -57,7 +57,7 @@ def test_scores_are_absolute(folder: Path) -> None:
 
 def test_two_classes_are_a_softmax(tmp_path: Path) -> None:
     """A model with a class for no and one for yes gives the probability of yes."""
-    model = CrossEncoder(str(graph.write(tmp_path, WEIGHTS, head="two")))
+    model = CrossEncoderReranker(str(graph.write(tmp_path, WEIGHTS, head="two")))
     assert model.rank(RerankRequest("q", ("lives", "cat"), 60)) == pytest.approx([sigmoid(2), sigmoid(-6)])
 
 
@@ -65,7 +65,7 @@ def test_two_classes_are_a_softmax(tmp_path: Path) -> None:
 def test_a_model_of_another_kind_is_named(tmp_path: Path, head: str) -> None:
     """An embedding model, or one that gives no numbers, is a permanent ModelError and no score."""
     with pytest.raises(ModelError) as caught:
-        CrossEncoder(str(graph.write(tmp_path, WEIGHTS, head=head))).rank(RerankRequest("q", ("lives in lisbon",), 60))
+        CrossEncoderReranker(str(graph.write(tmp_path, WEIGHTS, head=head))).rank(RerankRequest("q", ("lives in lisbon",), 60))
     assert not caught.value.retryable
     assert caught.value.hint
 
@@ -73,7 +73,7 @@ def test_a_model_of_another_kind_is_named(tmp_path: Path, head: str) -> None:
 def test_what_the_time_did_not_reach_has_no_score(folder: Path) -> None:
     """Batches are scored in order until the time is up; the rest is None, and nothing is scored twice."""
     ticks = itertools.count()
-    model = CrossEncoder(str(folder), batch=2, timer=lambda: float(next(ticks)))
+    model = CrossEncoderReranker(str(folder), batch=2, timer=lambda: float(next(ticks)))
     scores = model.rank(RerankRequest("q", ("lives",) * 7, 4.5))
     assert scores == (*[pytest.approx(sigmoid(1))] * 4, None, None, None)
     assert model.rank(RerankRequest("q", ("lives",), 0)) == (None,)
@@ -82,7 +82,7 @@ def test_what_the_time_did_not_reach_has_no_score(folder: Path) -> None:
 
 def test_odd_text_is_scored(folder: Path) -> None:
     """NULs, lone surrogates, other scripts and huge texts are text like any other; only the first 600 characters count."""
-    model = CrossEncoder(str(folder))
+    model = CrossEncoderReranker(str(folder))
     texts = ("\0", "\ud800 lives", "东", "🙂", "עברית", "x" * 600 + " cat", "lives " * 100_000)
     scores = model.rank(RerankRequest("\ud800\0" * 9000, texts, 60))
     assert scores[:6] == pytest.approx([0.5, sigmoid(1), sigmoid(1.5), sigmoid(0.5), 0.5, 0.5])
@@ -91,7 +91,7 @@ def test_odd_text_is_scored(folder: Path) -> None:
 
 def test_threads_share_a_model(folder: Path) -> None:
     """Eight threads load it once and get their own scores."""
-    model = CrossEncoder(str(folder))
+    model = CrossEncoderReranker(str(folder))
     texts = tuple(WEIGHTS)
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: model.rank(RerankRequest("q", texts, 60)), range(24)))
@@ -107,7 +107,7 @@ def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for place in (str(tmp_path / "empty"), str(damaged), str(silent), "nobody/no-such-model", "../../etc", "a b c", ""):
         with pytest.raises(ModelError) as caught:
-            CrossEncoder(place).warm()
+            CrossEncoderReranker(place).warm()
         assert caught.value.hint
 
 
@@ -115,5 +115,5 @@ def test_without_the_extra_it_says_which_one(folder: Path, monkeypatch: pytest.M
     """Where onnxruntime is not installed, the error names the extra to install."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ExtraError) as caught:
-        CrossEncoder(str(folder)).warm()
+        CrossEncoderReranker(str(folder)).warm()
     assert "local" in caught.value.hint

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engrams.models.chat.openai import OpenAIChat
-from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
-from engrams.models.chat.usagemeter import ModelBudget
+from engrams.models.chat.openai import OpenAIChatServer
+from engrams.models.chat.retryingchat import ChatAnswerLimits, RetryingServerChat
+from engrams.models.chat.usagemeter import DailyModelBudget
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest, RelevanceJudgementSchedule, RelevanceJudgementStatus
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatAnswer, ChatRequest, RerankRequest
@@ -34,21 +34,21 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def chats() -> Iterator[list[ServedChat]]:
-    made: list[ServedChat] = []
+def chats() -> Iterator[list[RetryingServerChat]]:
+    made: list[RetryingServerChat] = []
     yield made
     for model in made:
         model.close()
 
 
 @pytest.fixture
-def judge(server: ScriptedModel, clock: SettableClock, chats: list[ServedChat]) -> ListwiseReranker:
+def judge(server: ScriptedModel, clock: SettableClock, chats: list[RetryingServerChat]) -> ListwiseReranker:
     return ListwiseReranker(chat(server, clock, chats), clock)
 
 
-def chat(server: ScriptedModel, clock: SettableClock, chats: list[ServedChat], **budget: int) -> ServedChat:
+def chat(server: ScriptedModel, clock: SettableClock, chats: list[RetryingServerChat], **budget: int) -> RetryingServerChat:
     limits = ChatAnswerLimits(timeout=5, corrections=1, retry=RetryPolicy(retries=0, first_wait=0.005))
-    chats.append(ServedChat(OpenAIChat("m", clock, server.url), ModelBudget(clock, **budget), limits=limits))
+    chats.append(RetryingServerChat(OpenAIChatServer("m", clock, server.url), DailyModelBudget(clock, **budget), limits=limits))
     return chats[-1]
 
 

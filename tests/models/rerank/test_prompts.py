@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engrams.errors import InputError
-from engrams.prompts import Prompt, load, quote
+from engrams.prompts import PromptTemplate, load, quote
 
 
 def test_a_prompt_is_loaded_by_name_once() -> None:
@@ -39,8 +39,8 @@ def test_the_rerank_prompt_wants_its_three_values() -> None:
 @given(st.text(), st.text())
 def test_values_cannot_break_a_prompt(one: str, other: str) -> None:
     """Whatever the values hold, braces and back-references included, they stand in the text as they are."""
-    assert Prompt("p", "a {{one}} b {{other}} c {{one}}").render(one=one, other=other) == f"a {one} b {other} c {one}"
-    assert Prompt("p", "{{a}}{{b}}").render(a="{{b}}\\g<0>", b="{{a}}") == "{{b}}\\g<0>{{a}}"
+    assert PromptTemplate("p", "a {{one}} b {{other}} c {{one}}").render(one=one, other=other) == f"a {one} b {other} c {one}"
+    assert PromptTemplate("p", "{{a}}{{b}}").render(a="{{b}}\\g<0>", b="{{a}}") == "{{b}}\\g<0>{{a}}"
 
 
 @given(st.text(alphabet=st.characters()))

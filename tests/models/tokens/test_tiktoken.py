@@ -9,7 +9,7 @@ import pytest
 
 from engrams.errors import SettingsError
 from engrams.models.tokens.counterfactory import choose_counter
-from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenCounter
+from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenTokenCounter
 from engrams.models.tokens.tokenestimate import estimate_tokens
 from engrams.testing import SettableClock
 
@@ -75,7 +75,7 @@ def test_failure_is_cooled_down(library: Library, tmp_path: Path) -> None:
     cached(tmp_path)
     library.broken = True
     clock = SettableClock()
-    counter = TiktokenCounter("cl100k_base", clock)
+    counter = TiktokenTokenCounter("cl100k_base", clock)
     assert counter.count(TEXT) == estimate_tokens(TEXT)
     library.broken = False
     clock.forward(599)

@@ -10,7 +10,7 @@ import pytest
 from tests.store.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
 
 from engrams.ports import CandidatePool, ScopeReach
-from engrams.store.index import IndexRow, OwnerIndex
+from engrams.store.index import IndexRow, OwnerSearchIndex
 from engrams.types import Kind
 
 TERMS = [(3, 1.0), (7, 1.0)]
@@ -31,7 +31,7 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     """Reads between additions, changes of state, new texts and removals, in any order: always as if all had been there at once."""
     dice = random.Random(seed)
     rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(60, seed)}
-    one = OwnerIndex(DIMENSION)
+    one = OwnerSearchIndex(DIMENSION)
     one.apply(list(rows.values()))
     change = 1000
     held: list[tuple[CandidatePool, list[str]]] = []

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from engrams.ports import AsOf, CandidateQuery, ScopeReach
-from engrams.store.index import IndexRow, OwnerIndex
+from engrams.ports import AsOf, CandidateSearchQuery, ScopeReach
+from engrams.store.index import IndexRow, OwnerSearchIndex
 from engrams.types import Kind, Scope
 
 OWNER = Scope(("user", "ann"))
@@ -60,22 +60,22 @@ def corpus(count: int, seed: int = 0) -> list[IndexRow]:
     ]
 
 
-def seek(**changes: object) -> CandidateQuery:
+def seek(**changes: object) -> CandidateSearchQuery:
     vector = np.ones(DIMENSION, np.float32) / np.float32(math.sqrt(DIMENSION))
     values: dict[str, object] = {"reach": EVERYTHING, "now": NOW, "vector": vector, "model": "m"}
-    return CandidateQuery(**(values | changes))  # type: ignore[arg-type]
+    return CandidateSearchQuery(**(values | changes))  # type: ignore[arg-type]
 
 
 def scores(
-    index: OwnerIndex, terms: list[tuple[int, float]], request: CandidateQuery | None = None, limit: int = 10**6
+    index: OwnerSearchIndex, terms: list[tuple[int, float]], request: CandidateSearchQuery | None = None, limit: int = 10**6
 ) -> dict[str, tuple[float, ...]]:
     pool = index.pool(request or seek(), terms, 0.0, None, limit)
     columns = zip(pool.cos, pool.cosctx, pool.bm, pool.bmctx, pool.bmses, strict=True)
     return {name: tuple(float(value) for value in values) for name, values in zip(pool.ids, columns, strict=True)}
 
 
-def filled(rows: list[IndexRow]) -> OwnerIndex:
-    index = OwnerIndex(DIMENSION)
+def filled(rows: list[IndexRow]) -> OwnerSearchIndex:
+    index = OwnerSearchIndex(DIMENSION)
     index.apply(rows)
     return index
 
@@ -83,7 +83,7 @@ def filled(rows: list[IndexRow]) -> OwnerIndex:
 def test_row_by_row_equals_all_at_once() -> None:
     """Filling the index turn by turn gives the scores of filling it in one go."""
     rows = corpus(120)
-    one = OwnerIndex(DIMENSION)
+    one = OwnerSearchIndex(DIMENSION)
     for each in rows:
         one.apply([each])
     first, second = scores(one, [(3, 1.0), (7, 1.0)]), scores(filled(rows), [(3, 1.0), (7, 1.0)])
@@ -200,7 +200,7 @@ def test_kinds_scopes_and_filters_narrow_the_reach() -> None:
 
 def test_empty_and_unknown_ask_for_nothing() -> None:
     """An empty index, unknown words, records without words or vectors: no error, zero scores."""
-    assert scores(OwnerIndex(DIMENSION), [(1, 1.0)]) == {}
+    assert scores(OwnerSearchIndex(DIMENSION), [(1, 1.0)]) == {}
     index = filled([row(1, [], vector=None), row(2, [4], vector=b"\0" * 12)])
     pool = index.pool(seek(), [(99, 1.0)], 2.0, None, 100)
     assert sorted(pool.ids) == ["m1", "m2"]

@@ -7,14 +7,14 @@ import random
 import pytest
 
 from engrams.store.index import indexcolumns
-from engrams.store.index.indexcolumns import RowSlots
+from engrams.store.index.indexcolumns import RowSlotMap
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_place_is_the_last_one_said_however_many_there_are(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Against a dict: put in order and out of it, moved, dropped and put again, over many settlings."""
     monkeypatch.setattr(indexcolumns, "_RECENT", 50)
-    dice, told, found = random.Random(seed), dict[int, int](), RowSlots()
+    dice, told, found = random.Random(seed), dict[int, int](), RowSlotMap()
     for slot in range(3000):
         row = slot * 3 if dice.random() < 0.8 else dice.randrange(9000)
         if dice.random() < 0.2:

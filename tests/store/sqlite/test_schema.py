@@ -14,7 +14,7 @@ from engrams.errors import StoreError
 from engrams.settings import StoreSettings
 from engrams.store import sqlite
 from engrams.store.sql import migrationfiles, namedqueries
-from engrams.store.sql.migrationfiles import Migration
+from engrams.store.sql.migrationfiles import SchemaMigration
 from engrams.store.sql.rowconversion import FIELDS
 from engrams.store.sqlite import SqliteStore, connections, schemasetup
 from engrams.types import Record
@@ -101,7 +101,7 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     store.close()
     steps = (
         *migrationfiles.load_migrations("engrams.store.sqlite"),
-        Migration(schemasetup.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
+        SchemaMigration(schemasetup.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
     )
     connection = connections.open_writer(home / "memory.db", StoreSettings())
     schemasetup.prepare(connection, "here", home / "backup", steps)
@@ -125,7 +125,7 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     store.close()
     steps = (
         *migrationfiles.load_migrations("engrams.store.sqlite"),
-        Migration(schemasetup.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
+        SchemaMigration(schemasetup.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
     )
     connection = connections.open_writer(home / "memory.db", StoreSettings())
     before = shape(connection)

@@ -14,7 +14,7 @@ import engrams
 from engrams import MemoryEngine, build
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.adapters.itemjournal import ITEM, read_item
-from engrams.surfaces.adapters.namespaceditems import ItemWrite, NamespacedItems, describe_value, to_conditions
+from engrams.surfaces.adapters.namespaceditems import NamespacedItems, NamespacedItemWrite, describe_value, to_conditions
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import Scope
 
@@ -36,7 +36,7 @@ def engine(clock: SettableClock) -> Iterator[MemoryEngine]:
 
 
 def put(items: NamespacedItems, namespace: tuple[str, ...], key: str, value: dict[str, Any], **more: Any) -> None:
-    items.write([ItemWrite(namespace, key, value, describe_value(value), **more)])
+    items.write([NamespacedItemWrite(namespace, key, value, describe_value(value), **more)])
 
 
 def values(items: NamespacedItems, prefix: tuple[str, ...], given: dict[str, Any] | None = None) -> list[Any]:
@@ -121,7 +121,7 @@ def test_values_without_words_are_no_memories_to_search(engine: MemoryEngine) ->
     """Numbers and switches, and what is put without a text, come back by their key and are found by no search."""
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("state",), "counter", {"count": 3, "on": True})
-    items.write([ItemWrite(("state",), "hidden", {"content": "Ann plays the cello"})])
+    items.write([NamespacedItemWrite(("state",), "hidden", {"content": "Ann plays the cello"})])
     assert len(values(items, ("state",))) == 2
     assert not engine.search("count", scope=ANN).hits and not engine.search("cello", scope=ANN).hits
     assert describe_value({}) == describe_value({"n": [1, None]}) == ""
@@ -165,13 +165,13 @@ def test_what_is_removed_is_gone(home: Path) -> None:
         put(items, NOTES, "k", {"content": "I live in Ouagadougou"})
         put(items, NOTES, "kept", {"content": "My kettle is green"})
         engine.drain()
-        items.write([ItemWrite(NOTES, "k", None), ItemWrite(NOTES, "never there", None)])
+        items.write([NamespacedItemWrite(NOTES, "k", None), NamespacedItemWrite(NOTES, "never there", None)])
         assert items.get(NOTES, "k") is None and items.get(NOTES, "kept") is not None
         assert "live in" not in str(engine.search("Where do I live?", scope=ANN).hits)
         for number in range(3):  # put and removed before the first purge has run
             put(items, NOTES, "k", {"content": f"Back in Timbuktu {number}"})
             assert items.get(NOTES, "k").meta[ITEM]["value"] == {"content": f"Back in Timbuktu {number}"}  # type: ignore[union-attr]
-            items.write([ItemWrite(NOTES, "k", None)])
+            items.write([NamespacedItemWrite(NOTES, "k", None)])
             assert items.get(NOTES, "k") is None
         put(items, NOTES, "k", {"content": "Back again"})
         engine.drain()

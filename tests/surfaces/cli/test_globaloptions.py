@@ -14,7 +14,7 @@ from engrams import errors
 from engrams.settings import load
 from engrams.surfaces.cli import filteroptions, resultoutput
 from engrams.surfaces.cli.globaloptions import GlobalOptions
-from engrams.surfaces.cli.main import COMMANDS, LazyCommands, exit_code, main
+from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup, exit_code, main
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {"pydantic", "numpy", "apsw", "httpx2", "rich", "json_repair", "yaml", "fastapi", "uvicorn", "asyncio"}
@@ -61,10 +61,10 @@ def test_json_page_names_every_field() -> None:
     """The page on JSON output names every field of a record, a receipt, a change and a trace."""
     from dataclasses import fields
 
-    from engrams.types import DerivedMemory, Evidence, HistoryEntry, Provenance, Receipt, Record, StageDecision, Trace, TraceRow
+    from engrams.types import DerivedMemory, Evidence, HistoryEntry, Provenance, Receipt, Record, SearchTraceRow, StageDecision, Trace
 
     page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
-    shapes = (Record, Receipt, DerivedMemory, StageDecision, HistoryEntry, Evidence, Provenance, Trace, TraceRow)
+    shapes = (Record, Receipt, DerivedMemory, StageDecision, HistoryEntry, Evidence, Provenance, Trace, SearchTraceRow)
     assert [item.name for shape in shapes for item in fields(shape) if f"`{item.name}`" not in page and f'"{item.name}"' not in page] == []
 
 
@@ -252,7 +252,7 @@ def test_a_closed_pipe_is_quiet() -> None:
 def test_commands_load_from_the_module_they_are_listed_under() -> None:
     """The table of commands and the modules agree."""
     for name in COMMANDS:
-        assert LazyCommands().get_command(None, name).name == name
+        assert LazyCommandGroup().get_command(None, name).name == name
 
 
 def test_import_can_look_first(engrams: Any, home: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engrams.models import serverdiscovery
-from engrams.ports import ModelServer
+from engrams.ports import DiscoveredModelServer
 from engrams.surfaces.cli import init
 from engrams.surfaces.cli.main import main
 from engrams.testing import ScriptedModel
@@ -49,7 +49,10 @@ def test_three_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     """Which server, which model, write it: then a message is learned from by that model."""
     answers = iter(["1", "scripted"])
     with ScriptedModel() as model:
-        places = (ModelServer("llama.cpp", "openai", f"{model.url}/v1"), ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"))
+        places = (
+            DiscoveredModelServer("llama.cpp", "openai", f"{model.url}/v1"),
+            DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),
+        )
         monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", (places, 2.0))
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
@@ -67,7 +70,7 @@ def test_without_a_server_the_rules_are_explained(
 ) -> None:
     """No model, no failure: it says what the rules do."""
     monkeypatch.setattr(
-        serverdiscovery.find_model_servers, "__defaults__", ((ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0)
+        serverdiscovery.find_model_servers, "__defaults__", ((DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0)
     )
     assert setup(tmp_path, "--yes") == 0
     assert "by rules" in capsys.readouterr().out

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.agentevents import HookEvent, format_reply, parse_event, read_messages
-from engrams.surfaces.hook.hookrun import HookOptions, answer_event, project_name
+from engrams.surfaces.hook.agentevents import AgentHookEvent, format_reply, parse_event, read_messages
+from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event, project_name
 from engrams.types import Kind, Status
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
@@ -22,8 +22,8 @@ REX = "My dog is called Rex and he is a greyhound."
 
 
 @pytest.fixture
-def call(home: Path) -> HookOptions:
-    return HookOptions({"home": str(home), "user": "ann"})
+def call(home: Path) -> HookCallOptions:
+    return HookCallOptions({"home": str(home), "user": "ann"})
 
 
 def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
@@ -41,20 +41,20 @@ def line(kind: str, content: Any, **more: Any) -> str:
     return json.dumps({"type": kind, "message": {"role": kind, "content": content}, **more})
 
 
-def test_a_session_from_start_to_end(call: HookOptions, home: Path) -> None:
+def test_a_session_from_start_to_end(call: HookCallOptions, home: Path) -> None:
     """A prompt is kept, the answer is kept, and the next session begins with the profile and gets what its prompt needs."""
-    assert answer_event(call, HookEvent("SessionStart", "s1")) == ""
-    assert answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
-    assert answer_event(call, HookEvent("Stop", "s1", answer="Nice to meet Rex.")) == ""
+    assert answer_event(call, AgentHookEvent("SessionStart", "s1")) == ""
+    assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
+    assert answer_event(call, AgentHookEvent("Stop", "s1", answer="Nice to meet Rex.")) == ""
     assert told(home) == [("user", REX, "s1"), ("assistant", "Nice to meet Rex.", "s1")]
-    start = json.loads(answer_event(call, HookEvent("SessionStart", "s2")))["hookSpecificOutput"]
+    start = json.loads(answer_event(call, AgentHookEvent("SessionStart", "s2")))["hookSpecificOutput"]
     assert start["hookEventName"] == "SessionStart" and "Rex" in start["additionalContext"]
-    prompt = json.loads(answer_event(call, HookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?")))["hookSpecificOutput"]
+    prompt = json.loads(answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?")))["hookSpecificOutput"]
     assert prompt["hookEventName"] == "UserPromptSubmit" and "greyhound" in prompt["additionalContext"]
     assert told(home)[-1] == ("user", "What is my dog called?", "s2")
 
 
-def test_what_the_hooks_missed_is_in_the_transcript(call: HookOptions, home: Path, tmp_path: Path) -> None:
+def test_what_the_hooks_missed_is_in_the_transcript(call: HookCallOptions, home: Path, tmp_path: Path) -> None:
     """At the end of a turn all that was said and not yet kept is taken from the transcript, once however often it is read."""
     file = tmp_path / "t.jsonl"
     lines = [
@@ -67,17 +67,17 @@ def test_what_the_hooks_missed_is_in_the_transcript(call: HookOptions, home: Pat
         "[]",
     ]
     file.write_text("\n".join(lines), encoding="utf-8")
-    answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX))
+    answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX))
     for name in ("Stop", "PreCompact", "SessionEnd"):
-        answer_event(call, HookEvent(name, "s1", transcript=str(file)))
+        answer_event(call, AgentHookEvent(name, "s1", transcript=str(file)))
     assert [text for _, text, _ in told(home)] == [REX, "Nice to meet Rex.", "He is five years old."]
 
 
-def test_the_end_of_a_session_ends_it_here(call: HookOptions, home: Path) -> None:
+def test_the_end_of_a_session_ends_it_here(call: HookCallOptions, home: Path) -> None:
     """SessionEnd finalises the session; one in which nothing was said is no error."""
-    answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX))
-    answer_event(call, HookEvent("SessionEnd", "s1"))
-    assert answer_event(call, HookEvent("SessionEnd", "never-begun")) == ""
+    answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX))
+    answer_event(call, AgentHookEvent("SessionEnd", "s1"))
+    assert answer_event(call, AgentHookEvent("SessionEnd", "never-begun")) == ""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         assert engine.sessions.state("s1", scope=("user", "ann")) == "rotation_required"
 
@@ -100,17 +100,19 @@ def test_a_transcript_that_is_not_there(path: str) -> None:
 
 def test_projects_are_apart_when_asked(home: Path) -> None:
     """--project . keeps each folder's memory in a project of its name; another folder does not see it."""
-    call = HookOptions({"home": str(home), "user": "ann"}, project=".")
-    answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
     assert told(home, "project", "alpha")[0][1] == REX
-    assert answer_event(call, HookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta")) == ""
-    assert project_name(HookEvent("x", folder="/src/alpha"), "fixed") == "fixed"
+    assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta")) == ""
+    assert project_name(AgentHookEvent("x", folder="/src/alpha"), "fixed") == "fixed"
 
 
 def test_disabled_is_silent(home: Path) -> None:
     """With memory off nothing is read, written or made."""
     assert (
-        answer_event(HookOptions({"home": str(home), "user": "ann", "enabled": False}), HookEvent("UserPromptSubmit", "s1", prompt=REX))
+        answer_event(
+            HookCallOptions({"home": str(home), "user": "ann", "enabled": False}), AgentHookEvent("UserPromptSubmit", "s1", prompt=REX)
+        )
         == ""
     )
     assert not (home / "memory.db").exists()
@@ -140,8 +142,8 @@ def test_what_is_no_event(raw: bytes) -> None:
 
 def test_only_some_events_may_add_to_the_prompt() -> None:
     """For any other event there is no output, which agents would take for an instruction."""
-    assert format_reply(HookEvent("Stop"), "text") == format_reply(HookEvent("SessionStart"), "") == ""
-    assert json.loads(format_reply(HookEvent("SessionStart"), "é"))["hookSpecificOutput"]["additionalContext"] == "é"
+    assert format_reply(AgentHookEvent("Stop"), "text") == format_reply(AgentHookEvent("SessionStart"), "") == ""
+    assert json.loads(format_reply(AgentHookEvent("SessionStart"), "é"))["hookSpecificOutput"]["additionalContext"] == "é"
 
 
 def test_as_a_command(home: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.hook.agentevents import parse_event
 from engrams.surfaces.hook.hookinstall import INSTALLERS
-from engrams.surfaces.hook.hookrun import HookOptions, answer_event
+from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event
 
 ROOT = Path(__file__).parents[3]
 FILES = {
@@ -135,7 +135,7 @@ def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str)
     event = list(run)[1]
     words = shlex.split(run[event])
     assert words[1:6] == ["hook", "--home", str(tmp_path / "memory"), "--user", "ann"]
-    call = HookOptions({"home": words[3], "user": "ann"}, event=words[7] if "--event" in words else "")
+    call = HookCallOptions({"home": words[3], "user": "ann"}, event=words[7] if "--event" in words else "")
 
     def prompt(text: str) -> str:
         parsed = parse_event(json.dumps({**PROMPTS[agent], "prompt": text}).encode(), call.event)

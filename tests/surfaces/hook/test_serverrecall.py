@@ -14,8 +14,8 @@ import pytest
 
 import engrams
 from engrams import demo
-from engrams.surfaces.hook.agentevents import HookEvent
-from engrams.surfaces.hook.hookrun import HookOptions, answer_event
+from engrams.surfaces.hook.agentevents import AgentHookEvent
+from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event
 from engrams.surfaces.hook.serverrecall import find_server
 
 ENTRY = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
@@ -77,7 +77,7 @@ def test_work_that_memory_knows_nothing_of(home: Path) -> None:
     """A year of conversation about other things says nothing to tasks on code, and what a question needs to the question."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         engine.load(demo.sample_path(), scope=("user", "ann"))
-    call = HookOptions({"home": str(home), "user": "ann"})
+    call = HookCallOptions({"home": str(home), "user": "ann"})
     for prompt in ("Refactor the parser module", "Fix the failing test in test_gate.py", "add a docstring to this function"):
-        assert answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt=prompt)) == "", prompt
-    assert "Judith" in answer_event(call, HookEvent("UserPromptSubmit", "s1", prompt="When does Judith marry?"))
+        assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt)) == "", prompt
+    assert "Judith" in answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt="When does Judith marry?"))

@@ -15,7 +15,7 @@ from engrams.apikeys import RIGHTS, ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.errors import SettingsError
 from engrams.settings import Settings
-from engrams.surfaces.http.apikeyauth import RateLimit
+from engrams.surfaces.http.apikeyauth import CallerRateLimiter
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.server import check_settings
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
@@ -189,8 +189,8 @@ def test_a_key_that_asks_too_often_waits() -> None:
 
 def test_rates() -> None:
     """No rate is no limit; a caller never seen has everything."""
-    assert [RateLimit(0).acquire("a") for _ in range(3)] == [0, 0, 0]
-    slow = RateLimit(0.1)
+    assert [CallerRateLimiter(0).acquire("a") for _ in range(3)] == [0, 0, 0]
+    slow = CallerRateLimiter(0.1)
     assert [slow.acquire("a"), slow.acquire("a") > 0, slow.acquire("b")] == [0, True, 0]
 
 

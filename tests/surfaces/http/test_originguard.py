@@ -9,13 +9,13 @@ import pytest
 from fastapi import FastAPI
 from tests.surfaces.http.running import running
 
-from engrams.surfaces.http.originguard import OriginMiddleware, host_name, is_loopback
+from engrams.surfaces.http.originguard import OriginGuardMiddleware, host_name, is_loopback
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     app = FastAPI()
-    app.add_middleware(OriginMiddleware, own="My.Box.example", names=("memory.example.com",), origins=("https://app.example",))
+    app.add_middleware(OriginGuardMiddleware, own="My.Box.example", names=("memory.example.com",), origins=("https://app.example",))
 
     @app.api_route("/", methods=["GET", "POST"])
     def hello() -> str:

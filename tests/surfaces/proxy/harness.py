@@ -18,7 +18,7 @@ from engrams.surfaces.http.loadmounts import load_mounts
 from engrams.surfaces.proxy.answerrelay import StreamedAnswerRecorder
 from engrams.surfaces.proxy.calleridentity import ChatCaller
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect, sse_event
-from engrams.surfaces.proxy.chatrequest import ProxyRequest
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.surfaces.proxy.memorydeadlines import MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.types import Kind, Record, Scope, Status
@@ -99,7 +99,7 @@ def observer(limit: int, dialect: ChatDialect = CHAT) -> StreamedAnswerRecorder:
     """An observer of a stream that nobody asked for: it reads, and has nothing to store."""
     memory: Any = None
     caller = ChatCaller(Scope(("user", "ann")), "s", 0)
-    return StreamedAnswerRecorder(memory, ProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit)
+    return StreamedAnswerRecorder(memory, ParsedProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit)
 
 
 def eventually(what: Callable[[], bool]) -> None:

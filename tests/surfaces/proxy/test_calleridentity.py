@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.calleridentity import identify, opening_id, turn_id
-from engrams.surfaces.proxy.chatrequest import ProxyRequest, parse_request
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, parse_request
 from engrams.surfaces.proxy.jsonsplice import ParsedChatRequest, parse_envelope
 
 SETTINGS = Settings(user="local")
@@ -28,7 +28,7 @@ def headers(**values: str) -> Headers:
     return Headers({name.replace("_", "-"): value for name, value in values.items()})
 
 
-def asked(messages: list[Any], settings: Settings = SETTINGS, **fields: Any) -> ProxyRequest:
+def asked(messages: list[Any], settings: Settings = SETTINGS, **fields: Any) -> ParsedProxyRequest:
     return parse_request(headers(), json.dumps({"messages": messages, **fields}).encode(), settings)
 
 

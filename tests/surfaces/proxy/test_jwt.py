@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from engrams import clock
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.proxy.calleridentity import verify_subject
-from engrams.surfaces.proxy.chatrequest import ProxyRequest, parse_request
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, parse_request
 
 NOW = 1_790_000_000.0
 SECRET = "a secret of thirty-two bytes, more"
@@ -32,7 +32,7 @@ def token(secret: str = SECRET, alg: str = "HS256", **claims: Any) -> str:
     return signed + "." + part(hmac.new(secret.encode(), signed.encode(), hashlib.sha256).digest())
 
 
-def asked(headers: dict[str, str], secret: str = SECRET, body: bytes = BODY) -> ProxyRequest:
+def asked(headers: dict[str, str], secret: str = SECRET, body: bytes = BODY) -> ParsedProxyRequest:
     return parse_request(Headers(headers), body, Settings(user="local", serve=ServeSettings(jwt_secret=secret)))
 
 

@@ -13,7 +13,7 @@ from tests.surfaces.ui.conftest import Served, Window, opened
 from engrams.apikeys import ApiKeyStore
 from engrams.build import open as open_engine
 from engrams.models import serverdiscovery
-from engrams.ports import ModelServer
+from engrams.ports import DiscoveredModelServer
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
@@ -50,7 +50,10 @@ def set_up(window: Window, *, key: str = "") -> None:
 def test_a_model_that_was_found_is_tried_and_written(fresh: Window, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found on a usual port, measured, told what is sent where, written as `engrams init` does: the next start learns by it."""
     with ScriptedModel(models=("nomic-embed", "scripted")) as model:
-        places = (ModelServer("LM Studio", "openai", f"{model.url}/v1"), ModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"))
+        places = (
+            DiscoveredModelServer("LM Studio", "openai", f"{model.url}/v1"),
+            DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),
+        )
         monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", (places, 2.0))
         fresh.go("settings")
         card = fresh.page.get_by_role("region", name="Language model")

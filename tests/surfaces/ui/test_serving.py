@@ -10,7 +10,7 @@ import pytest
 from tests.surfaces.ui.conftest import Served
 
 from engrams.surfaces.cli.main import main
-from engrams.surfaces.ui.mount import ROOT, PageFiles, PageMount
+from engrams.surfaces.ui.mount import ROOT, PageFileCollection, WebPageMount
 from engrams.types import PRODUCT, Layer
 
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|import\(`")
@@ -72,7 +72,7 @@ def test_only_the_pages_files_are_served(offline: Served, path: str) -> None:
 
 def test_the_page_is_small() -> None:
     """All of it is under 250 kB, 80 kB on the wire, and no script is longer than 400 lines."""
-    assets = PageFiles()
+    assets = PageFileCollection()
     paths = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
     found = [asset for path in paths if (asset := assets.get(path))]
     assert len(found) == len(paths)
@@ -83,7 +83,7 @@ def test_the_page_is_small() -> None:
 
 def test_starting_reads_no_file() -> None:
     """The page's files are read at the first request, not when the server starts."""
-    page = PageMount()
+    page = WebPageMount()
     assert "_bodies" not in vars(page._files)
     assert page._files.get("index.html") is not None
     assert "_bodies" in vars(page._files)

@@ -15,7 +15,7 @@ from engrams import MemoryEngine
 from engrams.ports import NewRecord, RecordQuery, WriteBatch
 from engrams.ports import RecordChange as Edit
 from engrams.read.readrequest import visible_scopes
-from engrams.tend.topics import MemoryTopics, TopicChange, TopicGroup
+from engrams.tend.topics import MemoryTopics, TopicChangeCounts, TopicGroup
 from engrams.tend.topics.topiclabels import infer_tag
 from engrams.testing import HashEmbedder, ScriptedModel, SettableClock, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
@@ -67,7 +67,7 @@ def test_topics_keep_their_ids_and_follow_their_members(engine: MemoryEngine, an
     first, second = add(engine, angles.put("one", 1.0), angles.put("two", 0.9))
     engine.topics.refresh(ANN)
     (before,) = engine.topics.list(ANN)
-    assert engine.topics.refresh(ANN) == TopicChange()
+    assert engine.topics.refresh(ANN) == TopicChangeCounts()
     engine.forget(first, scope=ANN)
     (shown,) = engine.topics.list(ANN)
     assert shown.topic.label == "two", "a label never quotes what was forgotten"

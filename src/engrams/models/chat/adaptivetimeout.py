@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from engrams.ports import UsageLedger
+from engrams.ports import ModelUsageLedger
 
 _FACTOR = 3.0
 _LONGEST = 3600.0
@@ -18,7 +18,7 @@ class ModelLatencyTracker:
 
     An answer that did not come in time counts with the time it had, so that a model which is slower than the setting gets more."""
 
-    def __init__(self, ledger: UsageLedger, model: str, seconds: float) -> None:
+    def __init__(self, ledger: ModelUsageLedger, model: str, seconds: float) -> None:
         """Set up the pace. ``seconds``: the least time an answer gets."""
         self._ledger, self._model, self._seconds = ledger, model, seconds
         self._lock = threading.Lock()

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import SettingsError
-from engrams.ports import Chat, Clock, UsageLedger
+from engrams.ports import ChatModel, Clock, ModelUsageLedger
 from engrams.settings import ChatSettings
 
 if TYPE_CHECKING:
     from engrams.models.chat.chatserverport import ChatServer, JsonMode
-    from engrams.models.chat.retryingchat import ServedChat
+    from engrams.models.chat.retryingchat import RetryingServerChat
     from engrams.models.chat.upkeepschedule import UpkeepSchedule
 
 
 def choose_chat(
-    settings: ChatSettings, clock: Clock, ledger: UsageLedger | None = None, upkeep: UpkeepSchedule | None = None
-) -> ServedChat | None:
+    settings: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+) -> RetryingServerChat | None:
     """Build the configured model, None where there is none; calls nothing.
 
     ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget). SettingsError: an address or name is
@@ -31,32 +31,32 @@ def choose_chat(
 
     waits = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
     if settings.provider == "ollama":
-        from engrams.models.chat.ollama import OllamaChat
+        from engrams.models.chat.ollama import OllamaChatServer
 
-        server = OllamaChat(settings.model, clock, settings.url, settings.api_key, waits)
+        server = OllamaChatServer(settings.model, clock, settings.url, settings.api_key, waits)
     else:
-        from engrams.models.chat.openai import OpenAIChat
+        from engrams.models.chat.openai import OpenAIChatServer
 
-        server = OpenAIChat(settings.model, clock, settings.url, settings.api_key, waits)
+        server = OpenAIChatServer(settings.model, clock, settings.url, settings.api_key, waits)
     return _make_model(server, settings, clock, _ModelParts(ledger, None, upkeep))
 
 
 def inject(
-    thing: Any, settings: ChatSettings, clock: Clock, ledger: UsageLedger | None = None, upkeep: UpkeepSchedule | None = None
-) -> Chat:
+    thing: Any, settings: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+) -> ChatModel:
     """Build a chat model from a user's object.
 
     An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
     retries, checks, meter and budget of a configured model. SettingsError: it is none of these."""
     if callable(getattr(thing, "ask", None)):
-        chat: Chat = thing
+        chat: ChatModel = thing
         return chat
     from engrams.models.chat.chatserverport import JsonMode
-    from engrams.models.chat.usermodels import CallableChat
+    from engrams.models.chat.usermodels import CallableChatServer
     from engrams.models.chat.usermodels import wrap_model as wrap
 
     server = wrap(thing, clock, settings.model)
-    mode = JsonMode.PROMPT if isinstance(server, CallableChat) else JsonMode.SCHEMA
+    mode = JsonMode.PROMPT if isinstance(server, CallableChatServer) else JsonMode.SCHEMA
     return _make_model(server, settings, clock, _ModelParts(ledger, mode, upkeep))
 
 
@@ -64,22 +64,22 @@ def inject(
 class _ModelParts:
     """Parts of a model besides its server; ``mode`` None: asked."""
 
-    ledger: UsageLedger | None
+    ledger: ModelUsageLedger | None
     mode: JsonMode | None
     upkeep: UpkeepSchedule | None
 
 
-def _make_model(server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts) -> ServedChat:
+def _make_model(server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts) -> RetryingServerChat:
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
-    from engrams.models.chat.retryingchat import ChatAnswerLimits, ServedChat
-    from engrams.models.chat.structuredoutput import JsonModeLadder
-    from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget
+    from engrams.models.chat.retryingchat import ChatAnswerLimits, RetryingServerChat
+    from engrams.models.chat.structuredoutput import JsonModeFallback
+    from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger
     from engrams.models.retry import RetryPolicy
 
-    modes = JsonModeLadder() if parts.mode is None else JsonModeLadder(parts.mode)
-    kept = parts.ledger or InMemoryUsageLedger()
-    budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
+    modes = JsonModeFallback() if parts.mode is None else JsonModeFallback(parts.mode)
+    kept = parts.ledger or InMemoryModelUsageLedger()
+    budget = DailyModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
     pace = ModelLatencyTracker(kept, server.name, settings.timeout_seconds)
     limits = ChatAnswerLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
-    return ServedChat(server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep)
+    return RetryingServerChat(server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep)

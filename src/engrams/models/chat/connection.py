@@ -13,11 +13,11 @@ from engrams.clock import now
 from engrams.errors import EngramsError, SettingsError
 from engrams.models.chat.chatfactory import choose_chat
 from engrams.models.httpclient import is_local
-from engrams.ports import Chat, Clock, MeasurableChat, ModelMeasurement, UsageLedger
+from engrams.ports import ChatModel, ChatModelMeasurement, Clock, MeasurableChat, ModelUsageLedger
 from engrams.settings import ChatSettings
 
 if TYPE_CHECKING:
-    from engrams.models.chat.retryingchat import ServedChat
+    from engrams.models.chat.retryingchat import RetryingServerChat
 
 _CONTEXT = 8192
 
@@ -41,10 +41,10 @@ class ModelCheckResult:
     state: Literal["ok", "info", "warn", "fail"]
     detail: str
     hint: str = ""
-    measured: ModelMeasurement | None = None
+    measured: ChatModelMeasurement | None = None
 
 
-def check_model(model: Chat) -> ModelCheckResult:
+def check_model(model: ChatModel) -> ModelCheckResult:
     """Ask a model twice, within its own time-out, and judge its answers."""
     if not isinstance(model, MeasurableChat):
         return ModelCheckResult("info", f"{model.name}, not measured")
@@ -67,9 +67,9 @@ class ModelTrial:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: ServedChat | None = None
+        self._running: RetryingServerChat | None = None
 
-    def run(self, chat: ChatSettings, clock: Clock, ledger: UsageLedger | None = None) -> ModelCheckResult:
+    def run(self, chat: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None) -> ModelCheckResult:
         """Ask the model that ``chat`` names.
         ``ledger``: knows its pace. SettingsError: an address or name is missing or wrong."""
         model = choose_chat(chat, clock, ledger)

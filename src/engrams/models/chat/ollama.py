@@ -30,7 +30,7 @@ _WINDOW = 4096
 _LARGEST_WINDOW = 131_072
 
 
-class OllamaChat:
+class OllamaChatServer:
     """One model on one Ollama server."""
 
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpTimeouts | None = None) -> None:

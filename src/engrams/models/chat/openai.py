@@ -49,7 +49,7 @@ class ServerParameterSupport:
         return False
 
 
-class OpenAIChat:
+class OpenAIChatServer:
     """One model on one server."""
 
     def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpTimeouts | None = None) -> None:

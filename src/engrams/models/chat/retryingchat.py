@@ -14,9 +14,9 @@ from engrams.errors import ModelError
 from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
 from engrams.models.chat.chatserverport import ChatServer, ChatServerRefusal, ChatServerReply, ChatServerRequest, JsonMode, ServerResult
 from engrams.models.chat.structuredoutput import (
-    InvalidAnswer,
-    JsonModeLadder,
-    ValidAnswer,
+    InvalidModelAnswer,
+    JsonModeFallback,
+    ValidModelAnswer,
     compose_correction,
     compose_messages,
     is_unusable,
@@ -26,9 +26,9 @@ from engrams.models.chat.structuredoutput import (
     wrap_schema,
 )
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
-from engrams.models.chat.usagemeter import InMemoryUsageLedger, ModelBudget, UsageMeter, estimate_tokens
+from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger, ModelUsageMeter, estimate_tokens
 from engrams.models.retry import RetryPolicy, with_retries
-from engrams.ports import ChatAnswer, ChatMessage, ChatRequest, ModelFollower, ModelMeasurement
+from engrams.ports import ChatAnswer, ChatMessage, ChatModelMeasurement, ChatRequest, ModelFollower
 from engrams.types import Json
 
 _LOG = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class _AskRun:
         return self.deadline - time.monotonic()
 
 
-class ServedChat:
+class RetryingServerChat:
     """Chat port over one server; threads share it.
 
     An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a correction has them anew. One ``ask``
@@ -77,22 +77,22 @@ class ServedChat:
     def __init__(
         self,
         server: ChatServer,
-        budget: ModelBudget,
+        budget: DailyModelBudget,
         *,
         limits: ChatAnswerLimits | None = None,
-        modes: JsonModeLadder | None = None,
-        meter: UsageMeter | None = None,
+        modes: JsonModeFallback | None = None,
+        meter: ModelUsageMeter | None = None,
         pace: ModelLatencyTracker | None = None,
         upkeep: UpkeepSchedule | None = None,
     ) -> None:
         self._server = server
         self._limits = limits or ChatAnswerLimits()
-        self.pace = pace or ModelLatencyTracker(InMemoryUsageLedger(), server.name, self._limits.timeout)
-        self._modes = modes or JsonModeLadder()
+        self.pace = pace or ModelLatencyTracker(InMemoryModelUsageLedger(), server.name, self._limits.timeout)
+        self._modes = modes or JsonModeFallback()
         self._closed, self._upkeep = threading.Event(), upkeep
         self._reported = ""
         self.budget = budget
-        self.meter = meter or UsageMeter()
+        self.meter = meter or ModelUsageMeter()
 
     @property
     def name(self) -> str:
@@ -115,12 +115,12 @@ class ServedChat:
             reply = self._exchange(run)
             verdict = judge_reply(reply, ask.schema)
             match verdict:
-                case ValidAnswer(text, data, note):
+                case ValidModelAnswer(text, data, note):
                     if ask.schema is not None:
                         self._modes.record_answer(run.mode, json=True)
                     notes = (*run.notes, note) if note else tuple(run.notes)
                     return ChatAnswer(text, data, run.calls, run.tokens, reply.model or self.name, notes)
-                case InvalidAnswer():
+                case InvalidModelAnswer():
                     problem = verdict.problem
                     self._prepare_correction(run, verdict, reply)
                 case _:
@@ -130,7 +130,7 @@ class ServedChat:
             return ChatAnswer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
         raise unusable_error(self.name, 1 + self._limits.corrections, problem)
 
-    def measure(self) -> ModelMeasurement:
+    def measure(self) -> ChatModelMeasurement:
         """Measure the model by two short questions.
 
         ModelError, BudgetError: it does not answer. An answer that is no JSON is no error."""
@@ -147,7 +147,7 @@ class ServedChat:
             if not is_unusable(problem):
                 raise
             way = ""
-        return ModelMeasurement(found.first_seconds, time.monotonic() - start, way, found.context_tokens)
+        return ChatModelMeasurement(found.first_seconds, time.monotonic() - start, way, found.context_tokens)
 
     def follow(self, model: str) -> None:
         """Use the model that others name, where the settings name none."""
@@ -159,7 +159,7 @@ class ServedChat:
         self._closed.set()
         self._server.close()
 
-    def _prepare_correction(self, run: _AskRun, verdict: InvalidAnswer, reply: ChatServerReply) -> None:
+    def _prepare_correction(self, run: _AskRun, verdict: InvalidModelAnswer, reply: ChatServerReply) -> None:
         ask = run.ask
         self.meter.add(ask.purpose, corrections=1)
         run.notes.append(f"asked again: {verdict.problem}"[:200])

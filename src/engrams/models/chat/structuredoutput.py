@@ -22,7 +22,7 @@ _NOTES = {"inside": "the JSON stood among other text", "repaired": "the JSON was
 _UNPARSEABLE = "the answers did not satisfy the schema"
 
 
-class JsonModeLadder:
+class JsonModeFallback:
     """Best JSON mode that works with one server; never climbs back."""
 
     def __init__(self, first: JsonMode = JsonMode.SCHEMA) -> None:
@@ -52,7 +52,7 @@ def next_mode(mode: JsonMode) -> JsonMode:
 
 
 @dataclass(frozen=True, slots=True)
-class ValidAnswer:
+class ValidModelAnswer:
     """Usable answer; ``data`` is None where no schema was asked for.
     ``note``: what was wrong with its form."""
 
@@ -62,7 +62,7 @@ class ValidAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class InvalidAnswer:
+class InvalidModelAnswer:
     """Answer that must be given again.
 
     ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and valid in an answer that was cut off, None
@@ -74,19 +74,19 @@ class InvalidAnswer:
     partial: Json = None
 
 
-Verdict: TypeAlias = ValidAnswer | InvalidAnswer
+Verdict: TypeAlias = ValidModelAnswer | InvalidModelAnswer
 
 
 def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Verdict:
     """Check a reply against a schema."""
     text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
     if not text:
-        return InvalidAnswer("It is empty.", json=False, cut=reply.cut)
+        return InvalidModelAnswer("It is empty.", json=False, cut=reply.cut)
     if schema is None:
-        return ValidAnswer(text)
+        return ValidModelAnswer(text)
     parsed = parse(reply.text, wrap_schema(schema))
     if parsed is None or not isinstance(parsed.data, dict | list):
-        return InvalidAnswer(
+        return InvalidModelAnswer(
             "It was cut off." if parsed or reply.cut else "It holds no JSON.", json=bool(parsed), cut=bool(parsed) or reply.cut
         )
     data = _replace_surrogates(parsed.data)
@@ -94,11 +94,11 @@ def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Ve
         data = data["value"]
     problems = check(data, schema)
     if parsed.how == "cut":
-        return InvalidAnswer("It was cut off before its end.", cut=True, partial=None if problems else data)
+        return InvalidModelAnswer("It was cut off before its end.", cut=True, partial=None if problems else data)
     if problems:
-        return InvalidAnswer("; ".join(problems) + ".", cut=reply.cut)
+        return InvalidModelAnswer("; ".join(problems) + ".", cut=reply.cut)
     note = _NOTES.get(parsed.how, "") or ("reasoning stood before the answer" if text != reply.text.strip() else "")
-    return ValidAnswer(text, data, note)
+    return ValidModelAnswer(text, data, note)
 
 
 def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from engrams.errors import BudgetError
-from engrams.models.chat.usagemeter import ModelBudget
-from engrams.ports import CONDENSE, DREAM, GARDEN, REVIEW, ROLL, Clock, UpkeepObstacle, UsageLedger
+from engrams.models.chat.usagemeter import DailyModelBudget
+from engrams.ports import CONDENSE, DREAM, GARDEN, REVIEW, ROLL, Clock, ModelUsageLedger, UpkeepObstacle
 from engrams.settings import UpkeepSettings
 
 _KINDS = {"dream": (DREAM,), "garden": (GARDEN,), "review": (REVIEW,), "summary": (ROLL, CONDENSE)}
@@ -26,12 +26,12 @@ class UpkeepSchedule:
 
     People are seen across processes: each holds a shared lock on ``mark`` while it waits for the model."""
 
-    def __init__(self, settings: UpkeepSettings, clock: Clock, ledger: UsageLedger, mark: Path | None) -> None:
+    def __init__(self, settings: UpkeepSettings, clock: Clock, ledger: ModelUsageLedger, mark: Path | None) -> None:
         """Set up the schedule.
         ``mark``: a file in the home (None: people of this home are not seen)."""
         self.kinds = frozenset(kind for job in settings.jobs for kind in _KINDS[job])
         self._settings, self._clock, self._mark = settings, clock, mark
-        self._budget = ModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger, "upkeep")
+        self._budget = DailyModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger, "upkeep")
 
     def find_obstacle(self) -> UpkeepObstacle | None:
         """Return the reason for which upkeep waits now, if any."""
@@ -64,7 +64,7 @@ class UpkeepSchedule:
                 os.utime(handle)
                 os.close(handle)
 
-    def budgets(self) -> tuple[ModelBudget, ...]:
+    def budgets(self) -> tuple[DailyModelBudget, ...]:
         """Budgets of a call made here besides that of all calls."""
         return (self._budget,) if _IN_UPKEEP.get() else ()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from engrams.errors import BudgetError
-from engrams.ports import Clock, UsageLedger
+from engrams.ports import Clock, ModelUsageLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PurposeModelUsage:
         )
 
 
-class UsageMeter:
+class ModelUsageMeter:
     """Counter of usage by purpose, exact under any number of threads."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ _DAYS_KEPT = 16
 _PACE_KEPT = 50
 
 
-class InMemoryUsageLedger:
+class InMemoryModelUsageLedger:
     """Ledger of daily spending in memory; a restart begins anew."""
 
     def __init__(self) -> None:
@@ -93,20 +93,22 @@ class InMemoryUsageLedger:
         return self._pace.get(model, ())
 
 
-class ModelBudget:
+class DailyModelBudget:
     """Daily limit of calls and tokens; 0 is no limit.
 
     Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the last call of a
     day can exceed the token limit, by no more than its own answer."""
 
-    def __init__(self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: UsageLedger | None = None, section: str = "chat") -> None:
+    def __init__(
+        self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: ModelUsageLedger | None = None, section: str = "chat"
+    ) -> None:
         """Set up a budget.
         ``section``: that of its settings; each has an account of its own."""
         self._section, self._account = section, "" if section == "chat" else f" {section}"
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
-        self._ledger = ledger or InMemoryUsageLedger()
+        self._ledger = ledger or InMemoryModelUsageLedger()
 
     def reserve(self, tokens: int) -> str:
         """Reserve one call and its tokens; return the day. BudgetError: used up."""

@@ -19,7 +19,7 @@ _REFUSALS = {400, 415, 422, 501}
 _LONGEST = 86_400.0
 
 
-class CallableChat:
+class CallableChatServer:
     """Chat server over a user's function.
 
     It is called as ``function(messages: list[dict]) -> str`` with messages ``{"role": …, "content": …}``. JSON is asked for in the prompt.
@@ -55,7 +55,7 @@ class CallableChat:
         """Do nothing: there is nothing to close."""
 
 
-class OpenAIClientChat:
+class OpenAIClientChatServer:
     """Chat server over a client with ``chat.completions.create``, such as ``openai.OpenAI()``."""
 
     def __init__(self, client: Any, model: str, clock: Clock) -> None:
@@ -117,7 +117,7 @@ def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tup
     return results[0]
 
 
-def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChat | OpenAIClientChat:
+def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChatServer | OpenAIClientChatServer:
     """Wrap a user's function or client.
 
     SettingsError: it is neither a function nor a synchronous OpenAI client, or a client without a model's name."""
@@ -127,9 +127,9 @@ def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChat | Open
     if callable(create):
         if not model:
             raise SettingsError("A client needs the name of a model.", hint="Set `chat.model`.")
-        return OpenAIClientChat(thing, model, clock)
+        return OpenAIClientChatServer(thing, model, clock)
     if callable(thing):
-        return CallableChat(thing)
+        return CallableChatServer(thing)
     raise SettingsError(
         f"{type(thing).__name__} cannot be used as a chat model.", hint="Give a function, an OpenAI client, or an object with ask()."
     )

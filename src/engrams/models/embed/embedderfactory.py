@@ -6,7 +6,7 @@ from typing import assert_never
 
 from engrams.clock import now
 from engrams.errors import SettingsError
-from engrams.models.embed.querycache import CachedEmbedder
+from engrams.models.embed.querycache import QueryCachingEmbedder
 from engrams.ports import Clock, Embedder
 from engrams.settings import EmbedSettings
 
@@ -30,19 +30,19 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
 
             if not settings.model:
                 raise SettingsError("`embed.model` is not set.", hint="Name a folder with an ONNX model, or a model on the hub.")
-            return CachedEmbedder(OnnxEmbedder(settings))
+            return QueryCachingEmbedder(OnnxEmbedder(settings))
         case "openai":
             from engrams.models.embed.openai import connect as connect_openai
 
             if not settings.model and not settings.url:
                 raise SettingsError("`embed.model` is not set.", hint="Name the embedding model, for example text-embedding-3-small.")
-            return CachedEmbedder(connect_openai(settings, clock))
+            return QueryCachingEmbedder(connect_openai(settings, clock))
         case "ollama":
             from engrams.models.embed.ollama import connect as connect_ollama
 
             if not settings.model:
                 raise SettingsError("`embed.model` is not set.", hint="Name the embedding model, for example nomic-embed-text.")
-            return CachedEmbedder(connect_ollama(settings, clock))
+            return QueryCachingEmbedder(connect_ollama(settings, clock))
         case _:
             assert_never(settings.provider)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DEFAULT = "http://localhost:11434"
 
 
-class OllamaApi:
+class OllamaEmbeddingApi:
     """Ollama's requests and answers; ``dimension`` 0: not asked for."""
 
     path = "/api/embed"
@@ -46,4 +46,4 @@ def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = N
     client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
     name = f"ollama:{settings.model.removesuffix(':latest')}" + (f"@{settings.dimension}" if settings.dimension else "")
     about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(client, OllamaApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())
+    return RemoteEmbedder(client, OllamaEmbeddingApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
 from engrams.models.embed.modelfamilies import Pooling, Purpose, add_prefixes, find_family, make_card
-from engrams.models.onnxloader import FULL, SMALL, OnnxModel, load_onnx
+from engrams.models.onnxloader import FULL, SMALL, LoadedOnnxModel, load_onnx
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
@@ -32,7 +32,7 @@ _POOLED = {"embedding", "sentence_embedding", "pooled", "embeddings"}
 
 @dataclass(frozen=True, slots=True)
 class _LoadedEmbedder:
-    model: OnnxModel
+    model: LoadedOnnxModel
     output: str
     pooling: Pooling
     card: EmbedderCard

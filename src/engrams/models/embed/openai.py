@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DEFAULT = "https://api.openai.com"
 
 
-class OpenAIApi:
+class OpenAIEmbeddingApi:
     """OpenAI's requests and answers; ``dimension`` 0: not asked for."""
 
     path = "/embeddings"
@@ -57,4 +57,4 @@ def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = N
     client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
     name = f"openai:{settings.model or client.host}" + (f"@{settings.dimension}" if settings.dimension else "")
     about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(client, OpenAIApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())
+    return RemoteEmbedder(client, OpenAIEmbeddingApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())

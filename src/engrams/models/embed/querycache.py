@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 4096
 
 
-class CachedEmbedder:
+class QueryCachingEmbedder:
     """Embedder that caches the last ``size`` query vectors; threads share it."""
 
     def __init__(self, inner: Embedder, size: int = 512) -> None:

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
 from engrams.models.embed.modelfamilies import BUILTIN_FLOORS, Purpose, add_prefixes
-from engrams.models.embed.wordpiece import WordPiece, split_words
+from engrams.models.embed.wordpiece import WordPieceTokenizer, split_words
 from engrams.ports import EmbedderCard
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
@@ -36,7 +36,7 @@ CARD = EmbedderCard("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, inline=T
 
 @dataclass(frozen=True, slots=True)
 class _StaticEmbeddingTable:
-    pieces: WordPiece
+    pieces: WordPieceTokenizer
     rows: npt.NDArray[np.int8]
     scale: npt.NDArray[np.float32]
     hashed: float
@@ -102,7 +102,7 @@ def _load_table() -> _StaticEmbeddingTable:
     # The plain view: a memmap runs Python code at each look-up.
     rows = np.asarray(np.load(_DATA / "table.npy", mmap_mode="r"))
     scale = np.load(_DATA / "scale.npy")
-    pieces = WordPiece.from_lines((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
+    pieces = WordPieceTokenizer.from_lines((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
     # As long as the row of a word of content: the median one, taken where the vocabulary holds whole words.
     sample = rows[2000:12_000:100].astype(np.float32) * scale[2000:12_000:100, None]
     lengths = np.sort(np.linalg.norm(sample, axis=1))
@@ -111,7 +111,7 @@ def _load_table() -> _StaticEmbeddingTable:
     return _StaticEmbeddingTable(pieces, rows, scale, length / _DIMENSION**0.5)
 
 
-def _token_ids(pieces: WordPiece, text: str) -> list[int]:
+def _token_ids(pieces: WordPieceTokenizer, text: str) -> list[int]:
     if text.isascii():
         return pieces.ids(text)
     found: list[int] = []

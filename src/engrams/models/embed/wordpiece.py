@@ -66,7 +66,7 @@ def split_words(text: str) -> list[str]:
     return unicodedata.normalize("NFD", text.translate(_CLEANED)).translate(_LOWERED).split()
 
 
-class WordPiece:
+class WordPieceTokenizer:
     """Greedy longest match over a vocabulary of word pieces.
 
     Pieces that continue a word begin with ``##``. ``unknown``: the id of a word that cannot be spelled with the vocabulary; None: such a
@@ -78,7 +78,7 @@ class WordPiece:
         self.spell = text_cache(1 << 15)(self._spell)
 
     @classmethod
-    def from_lines(cls, lines: Iterable[str], unknown: str = "") -> WordPiece:
+    def from_lines(cls, lines: Iterable[str], unknown: str = "") -> WordPieceTokenizer:
         """Make it from a vocabulary file, whose line numbers are the ids."""
         ids = {piece: number for number, piece in enumerate(lines)}
         return cls(ids, ids[unknown] if unknown else None)

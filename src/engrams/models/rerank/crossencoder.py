@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.models.onnxloader import FULL, SMALL, OnnxModel, load_onnx
+from engrams.models.onnxloader import FULL, SMALL, LoadedOnnxModel, load_onnx
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
 from engrams.ports import RerankRequest
 
@@ -21,7 +21,7 @@ _LONGEST = 512
 _BATCH = 8
 
 
-class CrossEncoder:
+class CrossEncoderReranker:
     """Reranker of absolute relevance, sigmoid(logit); threads share it.
 
     A score means the same for every query. The model is loaded at the first use. ``place``: a folder with an ONNX file and tokenizer.json,
@@ -33,7 +33,7 @@ class CrossEncoder:
         self._threads = threads
         self._timer = timer
         self._lock = threading.Lock()
-        self._model: OnnxModel | None = None
+        self._model: LoadedOnnxModel | None = None
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _load(place: str, threads: int) -> OnnxModel:
+def _load(place: str, threads: int) -> LoadedOnnxModel:
     files = (*SMALL, *FULL)
     model = load_onnx(place, files, fetched=files, threads=threads)
     model.tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")

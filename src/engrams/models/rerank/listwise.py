@@ -17,7 +17,7 @@ from engrams.models.chat.jsonrepair import parse
 from engrams.models.chat.schemacheck import check
 from engrams.models.chat.structuredoutput import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
-from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest, Clock, RerankRequest
+from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest, Clock, RerankRequest
 from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class _SessionJudgement:
 class ListwiseReranker:
     """Reranker that also keeps each session's last judgement; threads share it."""
 
-    def __init__(self, chat: Chat | None, clock: Clock, pace: RelevanceJudgementSchedule | None = None) -> None:
+    def __init__(self, chat: ChatModel | None, clock: Clock, pace: RelevanceJudgementSchedule | None = None) -> None:
         self._chat = chat
         self._clock = clock
         self._pace = pace or RelevanceJudgementSchedule()
@@ -222,7 +222,7 @@ class ListwiseReranker:
                 _LOG.warning("Memories are not judged: %s %s", lost.problem.message, lost.problem.hint)
         return lost.status
 
-    def _collect_votes(self, chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
+    def _collect_votes(self, chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
         """Ask for votes up to the first lost or empty one."""
         limit, seconds = bounds
         deadline = time.monotonic() + seconds
@@ -244,7 +244,7 @@ class ListwiseReranker:
         return ballots
 
 
-def _ask_vote(chat: Chat, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> _Ballot:
+def _ask_vote(chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> _Ballot:
     limit, seconds = bounds
     shape = _answer_schema(len(texts))
     lines = "\n".join(f"{number}. {quote(text[:CANDIDATE])}" for number, text in enumerate(texts, 1))

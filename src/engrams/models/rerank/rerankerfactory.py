@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from engrams.errors import SettingsError
-from engrams.ports import Chat, Clock, Reranker
+from engrams.ports import ChatModel, Clock, Reranker
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class RerankerChoice:
     key: str = field(default="", repr=False)
 
 
-def choose_reranker(choice: RerankerChoice, clock: Clock, chat: Chat | None = None) -> Reranker | None:
+def choose_reranker(choice: RerankerChoice, clock: Clock, chat: ChatModel | None = None) -> Reranker | None:
     """Build the chosen reranker, None for ``none``; calls nothing.
 
     SettingsError: something is missing or wrong."""
@@ -29,11 +29,11 @@ def choose_reranker(choice: RerankerChoice, clock: Clock, chat: Chat | None = No
         case "none":
             return None
         case "crossencoder":
-            from engrams.models.rerank.crossencoder import CrossEncoder
+            from engrams.models.rerank.crossencoder import CrossEncoderReranker
 
             if not choice.model:
                 raise SettingsError("A cross-encoder needs a model.", hint="Name a folder, or a model on the hub.")
-            return CrossEncoder(choice.model)
+            return CrossEncoderReranker(choice.model)
         case "http":
             from engrams.models.rerank.http import HttpReranker
 

@@ -10,7 +10,7 @@ from engrams.text.textcaches import text_cache
 _LONG = 8000
 
 
-class EstimateCounter:
+class EstimatingTokenCounter:
     """TokenCounter by estimate, which remembers short texts."""
 
     name = "estimate"
@@ -34,12 +34,12 @@ def choose_counter(name: str, clock: Clock = now) -> TokenCounter:
 
     SettingsError: the name is neither."""
     if name == "estimate":
-        return EstimateCounter()
-    from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenCounter
+        return EstimatingTokenCounter()
+    from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenTokenCounter
 
     if name not in ENCODINGS:
         raise SettingsError(
             f"There is no token counter {name!r}.",
             hint=f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}.",
         )
-    return TiktokenCounter(name, clock)
+    return TiktokenTokenCounter(name, clock)

@@ -28,7 +28,7 @@ _FILES = {
 ENCODINGS = tuple(_FILES)
 
 
-class TiktokenCounter:
+class TiktokenTokenCounter:
     """TokenCounter by a tiktoken vocabulary; estimates, and retries later, without it."""
 
     def __init__(self, name: str, clock: Clock) -> None:

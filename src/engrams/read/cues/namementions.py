@@ -67,7 +67,7 @@ class NameMention:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeakerNames:
+class SpeakerNameIndex:
     """Folded full and single names by speaker; ``longest``: words of the longest."""
 
     full: Mapping[str, str]
@@ -76,7 +76,7 @@ class SpeakerNames:
 
 
 @text_cache(64)
-def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
+def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNameIndex:
     """Ignore name parts shared by two speakers: ambiguous."""
     full: dict[str, str] = {}
     single: dict[str, set[str]] = {}
@@ -89,7 +89,7 @@ def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNames:
         for word in dict.fromkeys((words[0], words[-1]) if words else ()):
             single.setdefault(word, set()).add(speaker)
     alone = {word: next(iter(owners)) for word, owners in single.items() if len(owners) == 1}
-    return SpeakerNames(full, alone, max((len(_find_words(name)) for name in full), default=0))
+    return SpeakerNameIndex(full, alone, max((len(_find_words(name)) for name in full), default=0))
 
 
 def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[NameMention, ...]:
@@ -116,7 +116,7 @@ def _starts_sentence(query: str, at: int) -> bool:
     return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
 
 
-def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNames) -> NameMention | None:
+def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNameIndex) -> NameMention | None:
     first, full, single, longest = words[index], names.full, names.single, names.longest
     for count in (4, 3, 2):
         if count <= longest and index + count <= len(words):

@@ -3,4 +3,4 @@
 Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the index is rebuilt from it."""
 
 from engrams.store.index.indexcolumns import IndexRow as IndexRow
-from engrams.store.index.ownerindex import OwnerIndex as OwnerIndex
+from engrams.store.index.ownerindex import OwnerSearchIndex as OwnerSearchIndex

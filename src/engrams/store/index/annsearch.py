@@ -129,7 +129,7 @@ class AnnIndex:
         return found[mask[found]]
 
 
-class NearestVectors:
+class NearestVectorSearcher:
     """Nearest vectors of columns: by codes, later slots by a scan."""
 
     def __init__(self, codes: AnnIndex | None = None) -> None:

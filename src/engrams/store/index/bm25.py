@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engrams.store.index.candidateview import WINDOW, CandidateColumns, IndexView
+from engrams.store.index.candidateview import WINDOW, CandidateColumns, VisibleIndexView
 from engrams.store.index.indexcolumns import IndexColumns
 
 _NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
@@ -108,7 +108,7 @@ _LONGEST = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryTermPostings:
     """Query term with its slots in view, counts and weight."""
 
     slots: npt.NDArray[np.int32]
@@ -117,12 +117,12 @@ class QueryTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalScores:
+class Bm25Scores:
     """BM25 scores: ``bm`` by slot, ``session`` by session number."""
 
     bm: npt.NDArray[np.float32]
     session: npt.NDArray[np.float32]
-    terms: tuple[QueryTerm, ...]
+    terms: tuple[QueryTermPostings, ...]
     most: float
     average: float
     b: float
@@ -145,12 +145,12 @@ class LexicalScores:
 
 
 def score_terms(
-    columns: IndexColumns, postings: InvertedIndex, view: IndexView, terms: Sequence[tuple[int, float]], unknown: float
-) -> LexicalScores:
+    columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, terms: Sequence[tuple[int, float]], unknown: float
+) -> Bm25Scores:
     """Score every slot in view; ``unknown``: summed weight of unknown words."""
     bm = np.zeros(columns.size, np.float32)
     if not view.total or not (terms or unknown):
-        return LexicalScores(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
+        return Bm25Scores(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
     lengths, total = columns["length"], view.total
     found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
     for number, weight in terms:
@@ -161,16 +161,16 @@ def score_terms(
         worth = weight * math.log(1 + (total - len(slots) + 0.5) / (len(slots) + 0.5))
         most += worth
         if len(slots):
-            found.append(QueryTerm(slots, counts, worth))
+            found.append(QueryTermPostings(slots, counts, worth))
             scale = K1 * (1 - view.b + view.b * np.minimum(lengths[slots] / max(view.average, 1e-9), _LONGEST))
             bm[slots] += worth * counts / (counts + scale)
     most += unknown * rare
     most = max(most, 1e-9)
     bm /= np.float32(most)
-    return LexicalScores(bm, _score_sessions(columns, view, found), tuple(found), most, view.average, view.b)
+    return Bm25Scores(bm, _score_sessions(columns, view, found), tuple(found), most, view.average, view.b)
 
 
-def _score_sessions(columns: IndexColumns, view: IndexView, terms: Sequence[QueryTerm]) -> npt.NDArray[np.float32]:
+def _score_sessions(columns: IndexColumns, view: VisibleIndexView, terms: Sequence[QueryTermPostings]) -> npt.NDArray[np.float32]:
     count = len(view.session_terms)
     score = np.zeros(count, np.float32)
     if not terms:

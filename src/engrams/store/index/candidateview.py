@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engrams.ports import IndexedIds
+from engrams.ports import PositionedIds
 from engrams.store.index.indexcolumns import IndexColumns
 
 WINDOW = (1.0, 0.7, 0.5)
@@ -26,7 +26,7 @@ class CandidateColumns:
     session, -1 for none."""
 
     slots: npt.NDArray[np.int64]
-    ids: IndexedIds
+    ids: PositionedIds
     before: npt.NDArray[np.int32]
     before2: npt.NDArray[np.int32]
     after: npt.NDArray[np.int32]
@@ -63,7 +63,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
         length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
     return CandidateColumns(
         slots=slots,
-        ids=IndexedIds(columns.get_ids(slots)),
+        ids=PositionedIds(columns.get_ids(slots)),
         before=before,
         before2=before2,
         after=columns["after"][slots],
@@ -78,7 +78,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
 
 
 @dataclass(frozen=True, slots=True)
-class IndexView:
+class VisibleIndexView:
     """Mask of ``total`` visible slots, with their length statistics.
 
     ``words`` and ``squares``: sums of their lengths in terms and of the squares of these. ``session_terms`` and ``session_records``: terms
@@ -118,16 +118,16 @@ class IndexView:
         return self.gathered[0]
 
 
-_NOTHING = IndexView(np.zeros(0, np.bool_), 0, 0.0, 0.0, np.zeros(0, np.float32), np.zeros(0, np.int32), 0, np.inf)
+_NOTHING = VisibleIndexView(np.zeros(0, np.bool_), 0, 0.0, 0.0, np.zeros(0, np.float32), np.zeros(0, np.int32), 0, np.inf)
 _NONE = np.zeros(0, np.int64)
 
 
-def make_view(columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int, now: float) -> IndexView:
+def make_view(columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int, now: float) -> VisibleIndexView:
     """View of ``mask`` at ``now``, with its statistics."""
     return change_view(columns, _NOTHING, mask, (np.flatnonzero(mask), _NONE), sessions, now)
 
 
-def extend_view(columns: IndexColumns, old: IndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> IndexView:
+def extend_view(columns: IndexColumns, old: VisibleIndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> VisibleIndexView:
     """Extend a view by the mask of new slots, reusing gathered columns."""
     added = len(old.mask) + np.flatnonzero(fresh)
     made = change_view(columns, old, np.concatenate([old.mask, fresh]), (added, _NONE), sessions, now)
@@ -137,12 +137,12 @@ def extend_view(columns: IndexColumns, old: IndexView, fresh: npt.NDArray[np.boo
 
 def change_view(
     columns: IndexColumns,
-    old: IndexView,
+    old: VisibleIndexView,
     mask: npt.NDArray[np.bool_],
     changed: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     sessions: int,
     now: float,
-) -> IndexView:
+) -> VisibleIndexView:
     """View of another mask, at the cost of the difference.
 
     ``changed``: slots that it has more, and those that it has no more.
@@ -160,4 +160,4 @@ def change_view(
         np.add.at(records, inside, sign)
     ends = columns["valid_to"][changed[0]]
     until = float(min(old.until, ends[ends > now].min(initial=np.inf)))
-    return IndexView(mask, total, words, squares, terms, records, int(np.count_nonzero(records)), until)
+    return VisibleIndexView(mask, total, words, squares, terms, records, int(np.count_nonzero(records)), until)

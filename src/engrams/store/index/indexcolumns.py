@@ -179,7 +179,7 @@ def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], np
     return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
 
 
-class StringCodes:
+class StringCodebook:
     """Strings as small numbers, in order of appearance."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -208,7 +208,7 @@ _RECENT = 65_536
 """Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
 
 
-class RowSlots:
+class RowSlotMap:
     """Row number -> slot: recent rows in a dict, others sorted."""
 
     def __init__(self, rows: npt.NDArray[np.int64] | None = None, slots: npt.NDArray[np.int32] | None = None) -> None:

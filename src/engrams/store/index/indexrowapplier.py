@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from engrams.store.index.candidateview import WINDOW
 from engrams.store.index.indexcolumns import IndexRow, find_sound
-from engrams.store.index.indexstate import IndexState
+from engrams.store.index.indexstate import OwnerIndexState
 from engrams.types import Kind, Status
 
 _CHUNK = 2_000
@@ -25,13 +25,13 @@ _RETRIEVABLE = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
 _SPOKEN = {Kind.TURN, Kind.EXCHANGE}
 
 
-class IndexFiller:
+class IndexRowApplier:
     """Writer of an index's state.
 
     ``applied``: rows read; ``purged_count``: purged ones; ``damaged``: numbers of rows whose vector no embedder made, and was left out;
     ``touched``: slots that changed after they were added, in order."""
 
-    def __init__(self, state: IndexState) -> None:
+    def __init__(self, state: OwnerIndexState) -> None:
         self._state = state
         self.applied = self.purged_count = 0
         self.damaged: list[int] = []

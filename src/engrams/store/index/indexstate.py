@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engrams.store.index.annsearch import AnnIndex, NearestVectors
+from engrams.store.index.annsearch import AnnIndex, NearestVectorSearcher
 from engrams.store.index.bm25 import InvertedIndex, PostingSegment
-from engrams.store.index.indexcolumns import VECTORS, IndexColumns, RowSlots, StringCodes
-from engrams.store.index.segmentfile import Segment, SegmentError
+from engrams.store.index.indexcolumns import VECTORS, IndexColumns, RowSlotMap, StringCodebook
+from engrams.store.index.segmentfile import SegmentContent, SegmentFileError
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
 _FORM = 1
@@ -23,7 +23,7 @@ _SPARE = 4
 
 
 @dataclass(slots=True)
-class IndexState:
+class OwnerIndexState:
     """Columns, postings, codes and names of an index.
 
     ``sessions``: number of each session by scope and name; ``last``: its last slot, or -1, by number. ``last_change``: number of the last
@@ -31,11 +31,11 @@ class IndexState:
 
     columns: IndexColumns
     postings: InvertedIndex = field(default_factory=InvertedIndex)
-    row_slots: RowSlots = field(default_factory=RowSlots)
-    nearest: NearestVectors = field(default_factory=NearestVectors)
-    scopes: StringCodes = field(default_factory=StringCodes)
-    kinds: StringCodes = field(default_factory=StringCodes)
-    voices: StringCodes = field(default_factory=StringCodes)
+    row_slots: RowSlotMap = field(default_factory=RowSlotMap)
+    nearest: NearestVectorSearcher = field(default_factory=NearestVectorSearcher)
+    scopes: StringCodebook = field(default_factory=StringCodebook)
+    kinds: StringCodebook = field(default_factory=StringCodebook)
+    voices: StringCodebook = field(default_factory=StringCodebook)
     sessions: dict[tuple[int, str], int] = field(default_factory=dict)
     last: array[int] = field(default_factory=lambda: array("i"))
     last_change: int = 0
@@ -45,7 +45,7 @@ class IndexState:
         """Approximate size, mapped parts included."""
         return self.columns.bytes + self.postings.size + self.row_slots.bytes
 
-    def dump(self) -> Segment:
+    def dump(self) -> SegmentContent:
         """Form a segment of it; postings are merged meanwhile."""
         self.nearest.extend(self.columns, tail=0)
         columns = self.columns.dump()
@@ -61,29 +61,29 @@ class IndexState:
         arrays["names"] = np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)
         size = self.columns.size
         growing = frozenset(columns) - {"centre"} - (frozenset() if self.columns.dimension else {VECTORS})
-        return Segment({"form": _FORM, "size": size, "last_change": self.last_change}, arrays, growing, size // _SPARE + 1024)
+        return SegmentContent({"form": _FORM, "size": size, "last_change": self.last_change}, arrays, growing, size // _SPARE + 1024)
 
     @classmethod
-    def restore(cls, segment: Segment) -> IndexState:
+    def restore(cls, segment: SegmentContent) -> OwnerIndexState:
         """Return the state that a segment was formed of.
 
-        SegmentError: it is of another version, or its vectors cannot be searched without turbovec."""
+        SegmentFileError: it is of another version, or its vectors cannot be searched without turbovec."""
         arrays, notes = segment.arrays, segment.notes
         if notes["form"] != _FORM:
-            raise SegmentError("another form of index")
+            raise SegmentFileError("another form of index")
         codes = AnnIndex.decode(arrays["codes"].tobytes()) if "codes" in arrays else None
         if codes is None and "codes" in arrays:
-            raise SegmentError("turbovec is missing")
+            raise SegmentFileError("turbovec is missing")
         postings = [PostingSegment(*(arrays[name] for name in _POSTINGS))] if "terms" in arrays else []
         scopes, kinds, voices, sessions = json.loads(arrays["names"].tobytes())
         return cls(
             columns=IndexColumns(arrays[VECTORS].shape[1], notes["size"], arrays),
             postings=InvertedIndex(postings),
-            row_slots=RowSlots(arrays["row numbers"], arrays["row slots"]),
-            nearest=NearestVectors(codes),
-            scopes=StringCodes(scopes),
-            kinds=StringCodes(kinds),
-            voices=StringCodes(voices),
+            row_slots=RowSlotMap(arrays["row numbers"], arrays["row slots"]),
+            nearest=NearestVectorSearcher(codes),
+            scopes=StringCodebook(scopes),
+            kinds=StringCodebook(kinds),
+            voices=StringCodebook(voices),
             sessions={(scope, name): code for scope, name, code in sessions},
             last=array("i", arrays["last"].tobytes()),
             last_change=notes["last_change"],

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from engrams.ports import CandidatePool, CandidateQuery, ScopeReach
+from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.store.index.annsearch import top_slots, unique_sorted
-from engrams.store.index.bm25 import LexicalScores, score_terms
-from engrams.store.index.candidateview import WINDOW, CandidateColumns, IndexView, change_view, extend_view, gather, make_view
+from engrams.store.index.bm25 import Bm25Scores, score_terms
+from engrams.store.index.candidateview import WINDOW, CandidateColumns, VisibleIndexView, change_view, extend_view, gather, make_view
 from engrams.store.index.indexcolumns import IndexColumns
-from engrams.store.index.indexrowapplier import STATUS_CODES, IndexFiller
-from engrams.store.index.indexstate import IndexState
-from engrams.store.index.segmentfile import Segment
+from engrams.store.index.indexrowapplier import STATUS_CODES, IndexRowApplier
+from engrams.store.index.indexstate import OwnerIndexState
+from engrams.store.index.segmentfile import SegmentContent
 from engrams.types import Kind, Status
 
 _VIEWS = 8
@@ -32,30 +32,30 @@ _ViewKey: TypeAlias = tuple[ScopeReach, tuple[Kind, ...], bool]
 class _KeptView(NamedTuple):
     """View, its time, and the number of changes that it knows."""
 
-    view: IndexView
+    view: VisibleIndexView
     since: float
     touched: int
 
 
-class OwnerIndex:
+class OwnerSearchIndex:
     """Columns, vectors and postings of one owner's records.
 
     Not thread safe: the caller holds a lock."""
 
-    def __init__(self, dimension: int, state: IndexState | None = None) -> None:
-        self._state = state or IndexState(IndexColumns(dimension))
-        self._filler = IndexFiller(self._state)
+    def __init__(self, dimension: int, state: OwnerIndexState | None = None) -> None:
+        self._state = state or OwnerIndexState(IndexColumns(dimension))
+        self._filler = IndexRowApplier(self._state)
         self._views: dict[_ViewKey, _KeptView] = {}
 
     @classmethod
-    def restore(cls, segment: Segment) -> OwnerIndex:
+    def restore(cls, segment: SegmentContent) -> OwnerSearchIndex:
         """Return the index that ``dump`` formed a segment of.
 
-        SegmentError: it cannot be searched on this machine."""
-        state = IndexState.restore(segment)
+        SegmentFileError: it cannot be searched on this machine."""
+        state = OwnerIndexState.restore(segment)
         return cls(state.columns.dimension, state)
 
-    def dump(self) -> Segment:
+    def dump(self) -> SegmentContent:
         """Form a segment of everything but the views."""
         return self._state.dump()
 
@@ -136,7 +136,7 @@ class OwnerIndex:
 
     def pool(
         self,
-        seek: CandidateQuery,
+        seek: CandidateSearchQuery,
         terms: Sequence[tuple[int, float]],
         unknown: float,
         allowed: npt.NDArray[np.int64] | None,
@@ -151,7 +151,7 @@ class OwnerIndex:
         some = seen.gather_all(self._columns) if exact else gather(self._columns, self._best_slots(seek, seen, words))
         return self._build_pool(seek, some, words, seen.total, exact)
 
-    def _get_view(self, seek: CandidateQuery, allowed: npt.NDArray[np.int64] | None) -> IndexView:
+    def _get_view(self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None) -> VisibleIndexView:
         """Cached or changed view, unless something in it expired."""
         now = seek.now.timestamp()
         if allowed is not None or seek.as_of is not None:
@@ -167,7 +167,7 @@ class OwnerIndex:
         self._views[key] = _KeptView(view, now, len(self._filler.touched))
         return view
 
-    def _refresh_view(self, seek: CandidateQuery, kept: _KeptView, now: float) -> IndexView:
+    def _refresh_view(self, seek: CandidateSearchQuery, kept: _KeptView, now: float) -> VisibleIndexView:
         """Bring a view up to date, at the cost of what changed."""
         old, columns, sessions = kept.view, self._columns, len(self._state.last)
         size, touched = len(old.mask), self._filler.touched[kept.touched :]
@@ -183,7 +183,7 @@ class OwnerIndex:
         added, removed = places[mask[places] & ~old.mask[places]], places[old.mask[places] & ~mask[places]]
         return change_view(columns, old, mask, (np.concatenate([added, size + np.flatnonzero(fresh)]), removed), sessions, now)
 
-    def _build_mask(self, seek: CandidateQuery, allowed: npt.NDArray[np.int64] | None, some: _Some = _ALL) -> npt.NDArray[np.bool_]:
+    def _build_mask(self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None, some: _Some = _ALL) -> npt.NDArray[np.bool_]:
         columns, moment = self._columns, seek.now.timestamp()
         if seek.as_of is not None:
             valid = seek.as_of.valid.timestamp() if seek.as_of.valid else moment
@@ -216,7 +216,7 @@ class OwnerIndex:
         result: npt.NDArray[np.bool_] = inside[scopes]
         return result
 
-    def _best_slots(self, seek: CandidateQuery, seen: IndexView, words: LexicalScores) -> npt.NDArray[np.int64]:
+    def _best_slots(self, seek: CandidateSearchQuery, seen: VisibleIndexView, words: Bm25Scores) -> npt.NDArray[np.int64]:
         """Best slots by source, with the two turns after each."""
         after = self._columns["after"]
         chosen = [top_slots(words.bm, seek.width)]
@@ -232,7 +232,7 @@ class OwnerIndex:
         kept: npt.NDArray[np.int64] = found[seen.mask[found]]
         return kept
 
-    def _build_pool(self, seek: CandidateQuery, some: CandidateColumns, words: LexicalScores, total: int, exact: bool) -> CandidatePool:
+    def _build_pool(self, seek: CandidateSearchQuery, some: CandidateColumns, words: Bm25Scores, total: int, exact: bool) -> CandidatePool:
         cos, cosctx, cosnext = self._cosines(seek, some)
         return CandidatePool(
             ids=some.ids,
@@ -249,7 +249,7 @@ class OwnerIndex:
             kinds=frozenset(self._state.kinds.names),
         )
 
-    def _cosines(self, seek: CandidateQuery, some: CandidateColumns) -> tuple[_Floats, _Floats, _Floats]:
+    def _cosines(self, seek: CandidateSearchQuery, some: CandidateColumns) -> tuple[_Floats, _Floats, _Floats]:
         columns, slots = self._columns, some.slots
         if seek.vector is None or not columns.dimension or not len(slots):
             return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)

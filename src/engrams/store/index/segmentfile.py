@@ -29,12 +29,12 @@ _BLOCK = 8192
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
-class SegmentError(Exception):
+class SegmentFileError(Exception):
     """The file is damaged, or of another kind or version."""
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SegmentContent:
     """Named arrays with notes about them.
 
     ``spare``: rows of room behind those arrays that ``growing`` names."""
@@ -45,7 +45,7 @@ class Segment:
     spare: int = 0
 
 
-def write_segment(path: Path, segment: Segment) -> None:
+def write_segment(path: Path, segment: SegmentContent) -> None:
     """Write a new file (0600) that only its owner reads.
 
     OSError: it exists, or the disk is full. Not synced: a file that a crash tore fails its sums."""
@@ -66,32 +66,32 @@ def write_segment(path: Path, segment: Segment) -> None:
         file.truncate(data + at)
 
 
-def map_segment(path: Path) -> Segment:
+def map_segment(path: Path) -> SegmentContent:
     """Map a file; its arrays can be changed without changing the file.
 
-    ``growing`` arrays come with their spare rows. OSError: there is none. SegmentError: it cannot be trusted."""
+    ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it cannot be trusted."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < _START.size:
-            raise SegmentError("too short")
+            raise SegmentFileError("too short")
         whole = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
     magic, length, told = _START.unpack_from(whole)
     head = whole[_START.size : _START.size + length]
     if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
-        raise SegmentError("another kind, version, or a damaged head")
+        raise SegmentFileError("another kind, version, or a damaged head")
     about = json.loads(head)
     data = _round_up(_START.size + length)
     if size != data + about["size"]:
-        raise SegmentError("another size than when it was written")
+        raise SegmentFileError("another size than when it was written")
     arrays = {}
     for name, place in about["arrays"].items():
         kind, (count, *inner) = np.dtype(place["dtype"]), place["shape"]
         width = int(np.prod(inner, dtype=np.int64))
         flat = np.frombuffer(whole, kind, place["rows"] * width, data + place["at"])
         if sum_bytes(flat[: count * width]) != place["sum"]:
-            raise SegmentError(f"{name} is damaged")
+            raise SegmentFileError(f"{name} is damaged")
         arrays[name] = flat.reshape(place["rows"], *inner)
-    return Segment(about["notes"], arrays)
+    return SegmentContent(about["notes"], arrays)
 
 
 def sum_bytes(array: npt.NDArray[Any]) -> int:

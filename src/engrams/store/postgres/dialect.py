@@ -12,7 +12,7 @@ from engrams.store.sql.namedqueries import SqlConnection, fetch_one, stream_rows
 from engrams.text.normalize import fold
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerIndex
+    from engrams.store.index import OwnerSearchIndex
 
 
 class PostgresDialect:
@@ -40,7 +40,7 @@ class PostgresDialect:
     def unpost(self, connection: SqlConnection, number: int) -> int:
         return len(self.read_terms(connection, number))
 
-    def find(self, _connection: SqlConnection, index: OwnerIndex, terms: Collection[str]) -> Mapping[str, int]:
+    def find(self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         return {term: number for term in terms if index.holds(number := number_term(term))}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:

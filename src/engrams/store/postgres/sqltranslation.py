@@ -18,7 +18,7 @@ _KEPT = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class TranslatedStatement:
     """Statement with numbered values.
     ``crossing``: it touches what belongs to no single owner. ``streamed``: its rows are too many to hold."""
 
@@ -28,7 +28,7 @@ class Statement:
 
 
 @lru_cache(_KEPT)
-def translate(text: str, reads: bool = False) -> Statement:
+def translate(text: str, reads: bool = False) -> TranslatedStatement:
     """Put a shared statement into the words of Postgres.
     ``reads``: it may lock nothing."""
     shared = load_queries()
@@ -45,7 +45,7 @@ def translate(text: str, reads: bool = False) -> Statement:
         count += 1
         return f"${mark[1] or count}"
 
-    return Statement(_MARK.sub(number, text), _CROSSING.search(text) is not None, streamed)
+    return TranslatedStatement(_MARK.sub(number, text), _CROSSING.search(text) is not None, streamed)
 
 
 def _list_values(found: re.Match[str]) -> str:

@@ -31,7 +31,7 @@ _MAX_PARSED = 6000
 """Characters searched for times: other writers wait meanwhile."""
 
 
-class BatchCommit:
+class BatchCommitter:
     """Writer of one batch inside the caller's transaction."""
 
     _connection: SqlConnection

@@ -9,7 +9,7 @@ from engrams.store.sql.namedqueries import SqlConnection
 from engrams.types import Scope
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerIndex
+    from engrams.store.index import OwnerSearchIndex
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ class SqlDialect(Protocol):
         """Undo ``post``; the number of different terms."""
         ...
 
-    def find(self, connection: SqlConnection, index: OwnerIndex, terms: Collection[str]) -> Mapping[str, int]:
+    def find(self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         """Numbers of those terms that may be in an index."""
         ...
 

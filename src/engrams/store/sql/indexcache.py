@@ -12,7 +12,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from engrams.errors import EngramsError, InputError, StoreError
-from engrams.ports import CandidatePool, CandidateQuery, Clock, ScopeReach
+from engrams.ports import CandidatePool, CandidateSearchQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.processforks import register
 from engrams.store.segmentfolder import SegmentKey
@@ -25,7 +25,7 @@ from engrams.types import Scope
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Integers
-    from engrams.store.index import OwnerIndex
+    from engrams.store.index import OwnerSearchIndex
 
 _BATCH_ROWS = 20_000
 """Rows loaded at a time: a million at once would need more memory than the index."""
@@ -45,10 +45,10 @@ _DEAD = 4
 _Key: TypeAlias = tuple[int, str, int, int]
 
 
-class IndexFiles(Protocol):
+class IndexFileStore(Protocol):
     """Files of indexes, which a process maps instead of building its own."""
 
-    def load(self, connection: Any, key: SegmentKey) -> OwnerIndex | None:
+    def load(self, connection: Any, key: SegmentKey) -> OwnerSearchIndex | None:
         """Map an owner's index that the database marked, if any."""
         ...
 
@@ -56,7 +56,7 @@ class IndexFiles(Protocol):
         """Count the purges: an index from before one must not be written."""
         ...
 
-    def write(self, key: SegmentKey, index: OwnerIndex, epoch: int) -> bool:
+    def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
         """Write an index of this epoch; False: it cannot be."""
         ...
 
@@ -75,22 +75,22 @@ class _CachedIndex:
 
     ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a file."""
 
-    index: OwnerIndex
+    index: OwnerSearchIndex
     lock: Lock = field(default_factory=Lock)
     bytes: int = 0
     epoch: int = 0
     due: int = _MIN_ROWS
 
-    def put(self, index: OwnerIndex) -> None:
+    def put(self, index: OwnerSearchIndex) -> None:
         """Hold an index that was just mapped."""
         self.index, self.due = index, max(_MIN_ROWS, index.rows // _SHARE)
 
 
-class IndexCache:
+class OwnerIndexCache:
     """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
 
     def __init__(
-        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFiles | None = None
+        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFileStore | None = None
     ) -> None:
         self._database, self._dialect, self._files = database, dialect, files
         self._writers: list[Thread] = []
@@ -103,7 +103,7 @@ class IndexCache:
         """Size of all indexes in memory."""
         register(self)
 
-    def seek(self, seek: CandidateQuery) -> CandidatePool:
+    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
         """Find candidates, after all committed changes are indexed."""
         owner, condition = seek.reach.owner, whereclauses.where_clause(seek.where)
         model, dimension = self._find_model(seek.model)
@@ -144,7 +144,7 @@ class IndexCache:
         return found
 
     def _catch_up(
-        self, connection: SqlConnection, cached: _CachedIndex, seek: CandidateQuery, given: tuple[_Key, SqlClause]
+        self, connection: SqlConnection, cached: _CachedIndex, seek: CandidateSearchQuery, given: tuple[_Key, SqlClause]
     ) -> tuple[list[tuple[int, float]], float, Integers | None]:
         """Bring an index up to date; the query's terms and rows."""
         (_, owner, model, dimension), condition = given
@@ -158,7 +158,7 @@ class IndexCache:
         words = {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
         return *_weigh_terms(self._dialect.find(connection, index, words), seek), _find_allowed(connection, seek.reach, condition)
 
-    def _drop_damaged(self, owner: Scope, index: OwnerIndex, model: int) -> None:
+    def _drop_damaged(self, owner: Scope, index: OwnerSearchIndex, model: int) -> None:
         """Remove damaged vectors, so that they are made again.
 
         Where nothing can be written, the next load tries it."""
@@ -209,16 +209,16 @@ class IndexCache:
                     if mapped is not None and mapped.last_change == cached.index.last_change:
                         cached.put(mapped)
 
-    def _build_clean(self, connection: SqlConnection, owner: Scope, cached: _CachedIndex, key: _Key) -> tuple[OwnerIndex, int] | None:
+    def _build_clean(self, connection: SqlConnection, owner: Scope, cached: _CachedIndex, key: _Key) -> tuple[OwnerSearchIndex, int] | None:
         """Build an index anew if much of it is gone or purged."""
-        from engrams.store.index import OwnerIndex
+        from engrams.store.index import OwnerSearchIndex
 
         assert self._files is not None
         epoch = self._files.read_epoch(connection)
         dead = cached.index.rows - len(cached.index)
         if epoch == cached.epoch and dead * _DEAD < cached.index.rows:
             return None
-        fresh = OwnerIndex(key[3])
+        fresh = OwnerSearchIndex(key[3])
         _load_rows(connection, fresh, owner, key[2])
         return fresh, epoch
 
@@ -243,11 +243,11 @@ class IndexCache:
                 self.bytes -= self._indexes.pop(key).bytes
 
     def _get_cached(self, key: _Key) -> _CachedIndex:
-        from engrams.store.index import OwnerIndex
+        from engrams.store.index import OwnerSearchIndex
 
         with self._lock:
             if key not in self._indexes:
-                self._indexes[key] = _CachedIndex(OwnerIndex(key[3]))
+                self._indexes[key] = _CachedIndex(OwnerSearchIndex(key[3]))
             self._indexes.move_to_end(key)
             return self._indexes[key]
 
@@ -258,7 +258,7 @@ class IndexCache:
                 self.bytes -= self._indexes.popitem(last=False)[1].bytes
 
 
-def _load_rows(connection: SqlConnection, index: OwnerIndex, owner: Scope, model: int) -> None:
+def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, owner: Scope, model: int) -> None:
     last = fetch_one(connection, "last_change", owner.key)[0]
     if last is None or last <= index.last_change:
         return
@@ -290,7 +290,7 @@ def _release_memory(connection: SqlConnection) -> None:
         trim(0)
 
 
-def _weigh_terms(numbers: Mapping[str, int], seek: CandidateQuery) -> tuple[list[tuple[int, float]], float]:
+def _weigh_terms(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> tuple[list[tuple[int, float]], float]:
     """Weigh the known terms, by number, and sum the others.
 
     A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""

@@ -9,7 +9,7 @@ from importlib import resources
 
 
 @dataclass(frozen=True, slots=True)
-class Migration:
+class SchemaMigration:
     """Step of the schema; ``number``: the ``user_version`` after it."""
 
     number: int
@@ -22,8 +22,8 @@ class Migration:
 
 
 @cache
-def load_migrations(package: str) -> tuple[Migration, ...]:
+def load_migrations(package: str) -> tuple[SchemaMigration, ...]:
     """Load all migrations of a store in order."""
     folder = resources.files(package) / "migrations"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
-    return tuple(Migration(int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in files)
+    return tuple(SchemaMigration(int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in files)

@@ -47,7 +47,7 @@ class PurgeVerificationData:
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeRewrites:
+class PurgeRewritePlan:
     """Records that stay with fewer words.
     ``write`` stores their new texts. ``words``: removed wherever else they stand."""
 
@@ -57,7 +57,7 @@ class PurgeRewrites:
 
 
 def erase_records(
-    connection: SqlConnection, dialect: SqlDialect, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewrites
+    connection: SqlConnection, dialect: SqlDialect, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewritePlan
 ) -> tuple[Mapping[str, int], PurgeVerificationData]:
     """Erase inside the caller's transaction.
 
@@ -89,7 +89,9 @@ def erase_records(
     return removed, PurgeVerificationData(owner, tuple(records), words, topics)
 
 
-def _rewrite_records(connection: SqlConnection, dialect: SqlDialect, owner: Scope, rewrites: PurgeRewrites, at: datetime) -> dict[int, str]:
+def _rewrite_records(
+    connection: SqlConnection, dialect: SqlDialect, owner: Scope, rewrites: PurgeRewritePlan, at: datetime
+) -> dict[int, str]:
     """Store new texts; return the terms that records lost, by number."""
     known: dict[int, str] = {}
     for name in rewrites.ids:

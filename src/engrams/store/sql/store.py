@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engrams.ports import (
     CandidatePool,
-    CandidateQuery,
+    CandidateSearchQuery,
     Clock,
     CommitResult,
     FactSlot,
@@ -28,7 +28,7 @@ from engrams.ports import (
 from engrams.settings import StoreSettings
 from engrams.store.sql import jobqueue, linkqueries, modelusage, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
-from engrams.store.sql.indexcache import IndexCache, IndexFiles
+from engrams.store.sql.indexcache import IndexFileStore, OwnerIndexCache
 from engrams.store.sql.namedqueries import SqlConnection, execute
 from engrams.store.sql.rowconversion import encode_json
 from engrams.text.textcaches import clear_caches
@@ -44,11 +44,11 @@ class SqlStore:
     Each call is one transaction; the owner whose rows it touches is named first, None for what belongs to no single one."""
 
     def __init__(
-        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFiles | None = None
+        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFileStore | None = None
     ) -> None:
         self._database, self._dialect = database, dialect
         self._clock = clock
-        self._index_cache = IndexCache(database, dialect, settings, clock, files)
+        self._index_cache = OwnerIndexCache(database, dialect, settings, clock, files)
         self.dialect, self.read, self.write = dialect, database.read_as, database.write_as
         """For a move, which copies rows."""
 
@@ -56,10 +56,10 @@ class SqlStore:
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         # Imported here: a process that only reads does not need it.
-        from engrams.store.sql.batchcommit import BatchCommit
+        from engrams.store.sql.batchcommit import BatchCommitter
 
         first = next((put.record.scope.owner for put in batch.puts), None)
-        return self._database.write_as(first, BatchCommit(batch, self._dialect).run)
+        return self._database.write_as(first, BatchCommitter(batch, self._dialect).run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         return self._database.read_as(owner, recordqueries.get_records, owner, ids)
@@ -85,7 +85,7 @@ class SqlStore:
         self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
     ) -> PurgeReport:
         from engrams.store.sql import recordpurge
-        from engrams.store.sql.batchcommit import BatchCommit
+        from engrams.store.sql.batchcommit import BatchCommitter
 
         nothing = dict.fromkeys(recordpurge.PLACES, 0)
         if not self._database.exists:
@@ -93,9 +93,9 @@ class SqlStore:
 
         def rewrite(connection: SqlConnection) -> None:
             if rewrites is not None:
-                BatchCommit(rewrites, self._dialect).run(connection)
+                BatchCommitter(rewrites, self._dialect).run(connection)
 
-        given = recordpurge.PurgeRewrites([change.id for change in rewrites.changes] if rewrites else [], rewrite, words)
+        given = recordpurge.PurgeRewritePlan([change.id for change in rewrites.changes] if rewrites else [], rewrite, words)
 
         def erase(connection: SqlConnection) -> tuple[Mapping[str, int], recordpurge.PurgeVerificationData]:
             self._index_cache.unmark(connection, owner)
@@ -125,7 +125,7 @@ class SqlStore:
 
     # ----------------------------------------------------------------------------------------------------- search
 
-    def seek(self, seek: CandidateQuery) -> CandidatePool:
+    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
         return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:

@@ -46,7 +46,7 @@ class _WriteTicket(Generic[T]):
     alone: bool = False
 
 
-class Database:
+class SqliteDatabase:
     """Connections to one database, for any number of threads.
 
     One thread writes at a time. Whoever holds the write lock runs all queued writes in one transaction, each in its own savepoint: many
@@ -69,7 +69,7 @@ class Database:
         self._writer: apsw.Connection | None = None
         self._writes = -1
         self._identity: tuple[int, int] | None = None
-        self._pool: ConnectionPool | None = None
+        self._pool: ReaderConnectionPool | None = None
         register(self)
         with map_errors(self.label), encryption.share_home(path):
             if path is None:
@@ -112,11 +112,11 @@ class Database:
             with pool.borrow() as connection:
                 yield connection
 
-    def _make_pool(self) -> ConnectionPool:
+    def _make_pool(self) -> ReaderConnectionPool:
         path = self.path
         assert path is not None
         if self._identity is None:
-            return ConnectionPool(1, self._open_blank, apsw.Connection.close)
+            return ReaderConnectionPool(1, self._open_blank, apsw.Connection.close)
         generation = self.generation
 
         def discard(connection: apsw.Connection) -> None:
@@ -125,7 +125,7 @@ class Database:
             else:
                 connections.close_replaced(connection)
 
-        return ConnectionPool(self.settings.readers, lambda: connections.open_reader(path, self.settings), discard)
+        return ReaderConnectionPool(self.settings.readers, lambda: connections.open_reader(path, self.settings), discard)
 
     def _open_blank(self) -> apsw.Connection:
         connection = connections.open_memory(self.settings)
@@ -343,7 +343,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
-class ConnectionPool:
+class ReaderConnectionPool:
     """At most ``limit`` connections, made on demand; borrowers wait."""
 
     def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:

@@ -12,7 +12,7 @@ from engrams.ports import Clock
 from engrams.store.folderlock import lock_folder
 from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite import databaserepair, lostmemories, schemasetup, vectorrepair
-from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.rowsalvage import copy_readable
 from engrams.types import Json
 
@@ -21,7 +21,7 @@ _INDEX_PROBLEM = "The full-text index does not hold what the records say."
 _COUNTS_PROBLEM = "The counts of records are wrong."
 
 
-def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Json]:
+def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[str, Json]:
     """Check everything; with ``mend`` also repair it.
 
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
@@ -51,7 +51,7 @@ def check_database(database: Database, mend: bool, clock: Clock) -> dict[str, Js
     }
 
 
-def _merge_aside(database: Database, path: Path) -> list[str]:
+def _merge_aside(database: SqliteDatabase, path: Path) -> list[str]:
     """Bring back rows of damaged files that lie aside.
     A store that was never written is made first."""
     notes = database.run_exclusive(lambda _: databaserepair.merge_damaged(path, database.settings))
@@ -93,7 +93,7 @@ def _check_migrations(connection: apsw.Connection) -> list[str]:
     return [f"The migration {name!r} was applied in another form." for name in schemasetup.find_drift(connection)]
 
 
-def _repair(database: Database, clock: Clock) -> list[str]:
+def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
     """Rebuild what is derived; if that fails, copy what is readable."""
     notes: list[str] = []
     try:
@@ -117,7 +117,7 @@ def _reindex(connection: apsw.Connection) -> str:
     return "The indexes were built again."
 
 
-def _replace_file(database: Database, connection: apsw.Connection, clock: Clock) -> str:
+def _replace_file(database: SqliteDatabase, connection: apsw.Connection, clock: Clock) -> str:
     """Copy readable rows to a new file; move the damaged one aside."""
     path = database.path
     if path is None:
@@ -139,7 +139,7 @@ def _count_rows(connection: apsw.Connection) -> dict[str, Json]:
     return dict(zip(_TABLES, row, strict=True))
 
 
-def _file_bytes(database: Database) -> int:
+def _file_bytes(database: SqliteDatabase) -> int:
     if database.path is None:
         return database.read(lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
     files = (database.path.with_name(database.path.name + end) for end in ("", "-wal", "-shm"))

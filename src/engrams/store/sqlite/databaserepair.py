@@ -122,7 +122,7 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
     return note
 
 
-def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], loss: lostmemories.RescueLoss) -> str:
+def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], loss: lostmemories.MemoryRescueLoss) -> str:
     """Put a rescued copy in a file's place.
     Under the folder's lock; returns a note of what came back."""
     suffix = f"{damaged_suffix(clock)}{RESCUED}"

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite import termids
-from engrams.store.sqlite.termids import TermLexicon
+from engrams.store.sqlite.termids import TermNumberCache
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerIndex
-    from engrams.store.sqlite.database import Database
+    from engrams.store.index import OwnerSearchIndex
+    from engrams.store.sqlite.database import SqliteDatabase
 
 
 class SqliteDialect:
     """SQLite's own ways: one file for all owners, FTS5 for terms."""
 
-    def __init__(self, database: Database) -> None:
-        self._database, self._lexicon = database, TermLexicon()
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database, self._lexicon = database, TermNumberCache()
 
     def begin(self, connection: SqlConnection) -> None:
         erasures = fetch_one(connection, "erasures")[0]
@@ -45,7 +45,7 @@ class SqliteDialect:
             execute(connection, "drop_posting", number, " ".join(terms))
         return len(set(terms))
 
-    def find(self, connection: SqlConnection, _index: OwnerIndex, terms: Collection[str]) -> Mapping[str, int]:
+    def find(self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:

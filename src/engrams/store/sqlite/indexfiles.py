@@ -11,10 +11,10 @@ from engrams import encryption
 from engrams.errors import EngramsError
 from engrams.store.segmentfolder import ENDING, SegmentFolder, SegmentKey, name_mark
 from engrams.store.sql.namedqueries import execute, fetch_one
-from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.database import SqliteDatabase
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerIndex
+    from engrams.store.index import OwnerSearchIndex
 
 
 class SqliteIndexFiles:
@@ -22,12 +22,12 @@ class SqliteIndexFiles:
 
     There are none beside one in memory, or in an encrypted home."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         path = database.path
         self._database = database
         self._folder = SegmentFolder(path.with_name(path.name + ENDING) if path else None)
 
-    def load(self, connection: apsw.Connection, key: SegmentKey) -> OwnerIndex | None:
+    def load(self, connection: apsw.Connection, key: SegmentKey) -> OwnerSearchIndex | None:
         """Map an owner's index that the database marked, if any."""
         (mark,) = fetch_one(connection, "spent", name_mark(key.owner))
         return self._folder.load(key, mark) if mark and self._has_files() else None
@@ -36,7 +36,7 @@ class SqliteIndexFiles:
         """Count the purges: an index from before one must not be written."""
         return int(fetch_one(connection, "erasures")[0])
 
-    def write(self, key: SegmentKey, index: OwnerIndex, epoch: int) -> bool:
+    def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
         """Write an index of this epoch; False: it cannot be."""
 
         def keep(connection: apsw.Connection, mark: int) -> bool:

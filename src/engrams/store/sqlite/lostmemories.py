@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RescueLoss:
+class MemoryRescueLoss:
     """Memories of a damaged file that are gone.
 
     ``named``: their ids and owners, as far as an index still told them; ``unnamed``: how many more there were."""
@@ -35,7 +35,7 @@ class RescueLoss:
         return f"{len(self.named) + self.unnamed:,} memories could not be read" + (f": {ids}" if ids else "")
 
 
-def remember(path: Path, file: str, loss: RescueLoss | str) -> None:
+def remember(path: Path, file: str, loss: MemoryRescueLoss | str) -> None:
     """Add a loss to the list beside a database.
     ``file``: the damaged one's new name; a text: what is known instead."""
     if not loss:

@@ -40,7 +40,7 @@ class PageCell:
     bytes: int
 
 
-class RawPages:
+class RawDatabasePages:
     """Pages of a database file and its WAL.
     Numbers begin at 1."""
 

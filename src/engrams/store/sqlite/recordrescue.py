@@ -13,7 +13,7 @@ from engrams.errors import EngramsError
 from engrams.store.sql.rowconversion import FIELDS, decode_record
 from engrams.store.sqlite.pagedecoder import (
     PageCell,
-    RawPages,
+    RawDatabasePages,
     UnreadableCellError,
     decode_body,
     list_cells,
@@ -47,7 +47,7 @@ class TableShape:
         return len(values) == len(self.types) and all(map(isinstance, values, self.types))
 
 
-def carve_records(pages: RawPages, page: bytes, shape: TableShape) -> Iterator[tuple[Any, ...]]:
+def carve_records(pages: RawDatabasePages, page: bytes, shape: TableShape) -> Iterator[tuple[Any, ...]]:
     """Find records anywhere in a page, whatever points to them."""
     pointed = {cell.start for cell in list_cells(page, first=False) if cell.number is not None}
     for start in sorted(pointed.union(found.start() for found in _header_pattern(len(shape.types)).finditer(page))):
@@ -108,7 +108,7 @@ def _read_before(page: bytes, end: int) -> tuple[int, int]:
     return read_varint(page, at)[0], at
 
 
-def _decode_damaged(pages: RawPages, page: bytes, cell: PageCell, shape: TableShape) -> list[Any]:
+def _decode_damaged(pages: RawDatabasePages, page: bytes, cell: PageCell, shape: TableShape) -> list[Any]:
     """Decode a record with one damaged byte before its values.
     Empty where nothing fits."""
     best: list[Any] = []
@@ -127,7 +127,9 @@ def _decode_damaged(pages: RawPages, page: bytes, cell: PageCell, shape: TableSh
     return best
 
 
-def _payloads(pages: RawPages, page: bytes, cell: PageCell, guesses: Iterator[TypesGuess]) -> Iterator[tuple[list[int], int, bytes]]:
+def _payloads(
+    pages: RawDatabasePages, page: bytes, cell: PageCell, guesses: Iterator[TypesGuess]
+) -> Iterator[tuple[list[int], int, bytes]]:
     """Contents of a record by each guess of its types.
     Then those with a damaged pointer to another page."""
     first = next(guesses)

@@ -13,8 +13,8 @@ import apsw
 from engrams.settings import StoreSettings
 from engrams.store.sql.namedqueries import execute, fetch_one, query
 from engrams.store.sqlite import connections, schemasetup, termids
-from engrams.store.sqlite.lostmemories import RescueLoss
-from engrams.store.sqlite.pagedecoder import RawPages
+from engrams.store.sqlite.lostmemories import MemoryRescueLoss
+from engrams.store.sqlite.pagedecoder import RawDatabasePages
 from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
 from engrams.store.sqlite.valuerepair import mend_row
 from engrams.store.sqlite.vectorrepair import find_damaged
@@ -41,13 +41,13 @@ class RescuedRows:
 def read_rows(path: Path, shapes: list[TableShape]) -> RescuedRows:
     """Read all rows of our tables from a file and its WAL.
     None from a file that is not ours."""
-    found = _read_pages(RawPages(path), shapes)
+    found = _read_pages(RawDatabasePages(path), shapes)
     if not any(found.rows.values()):
-        found = _read_pages(RawPages(path, 4096), shapes)
+        found = _read_pages(RawDatabasePages(path, 4096), shapes)
     return found
 
 
-def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[dict[str, int], RescueLoss]:
+def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[dict[str, int], MemoryRescueLoss]:
     """Copy readable rows into the database ``target``.
     It is made if missing; its own rows stay.
 
@@ -71,7 +71,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
             new.execute("ROLLBACK")
         new.close()
     unnamed = _count_expected(source, settings) - len(found.rows["records"]) - len(found.lost)
-    return copied, RescueLoss(found.lost, max(0, unnamed))
+    return copied, MemoryRescueLoss(found.lost, max(0, unnamed))
 
 
 def _count_expected(source: Path, settings: StoreSettings) -> int:
@@ -96,7 +96,7 @@ def read_shapes(connection: apsw.Connection) -> list[TableShape]:
     return shapes
 
 
-def _read_pages(pages: RawPages, shapes: list[TableShape]) -> RescuedRows:
+def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRows:
     numbered = {len(shape.columns): shape for shape in shapes if shape.number}
     others = [shape for shape in shapes if not shape.number]
     records = next(shape for shape in shapes if shape.name == "records")

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from engrams.errors import StoreError
-from engrams.store.sql.migrationfiles import Migration, load_migrations
+from engrams.store.sql.migrationfiles import SchemaMigration, load_migrations
 from engrams.store.sql.namedqueries import execute, fetch_all
 from engrams.store.sqlite import termids
 
@@ -46,7 +46,7 @@ def read_version(connection: apsw.Connection, place: str, known: int) -> int:
     return found
 
 
-def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[Migration] = ()) -> None:
+def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[SchemaMigration] = ()) -> None:
     """Create the schema, or migrate an older one, in one transaction.
 
     ``steps``: migrations, those that ship by default. A file with an older schema is copied to ``backup`` first, unless that exists."""

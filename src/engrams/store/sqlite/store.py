@@ -9,7 +9,7 @@ from typing import Literal
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sql.store import SqlStore
-from engrams.store.sqlite.database import Database
+from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
 from engrams.types import Json
@@ -20,7 +20,7 @@ class SqliteStore(SqlStore):
 
     Safe in many threads, processes and after a fork."""
 
-    _database: Database
+    _database: SqliteDatabase
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
@@ -29,7 +29,7 @@ class SqliteStore(SqlStore):
         Nothing is created before the first write. What can be read of a damaged file is copied to a new one, and the damaged file is kept
         beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file."""
         place = None if path == ":memory:" else Path(path).expanduser()
-        database = Database(place, settings, clock)
+        database = SqliteDatabase(place, settings, clock)
         return cls(database, SqliteDialect(database), settings, clock, SqliteIndexFiles(database))
 
     def check(self, repair: bool) -> Mapping[str, Json]:

@@ -16,7 +16,7 @@ _SCHEME = "terms"
 """Name of the counter that holds the version of the terms."""
 
 
-class TermLexicon:
+class TermNumberCache:
     """Cache of term numbers between writes; used by one writer."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def mark_current(connection: apsw.Connection) -> None:
 
 def rebuild(connection: apsw.Connection) -> int:
     """Split every text into terms again, inside the caller's transaction; how many."""
-    numbers = TermLexicon()
+    numbers = TermNumberCache()
     for name in ("drop_postings", "make_postings", "harden_postings", "drop_index_marks"):
         execute(connection, name)
     reached = count = 0

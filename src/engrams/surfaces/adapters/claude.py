@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.surfaces.adapters.itemjournal import (
     ITEM,
-    ItemJournal,
-    JournalItem,
+    FrameworkItem,
+    FrameworkItemJournal,
     join_texts,
     list_items,
     make_silent_item,
@@ -65,9 +65,9 @@ class ClaudeSessionStore:
         records = await asyncio.to_thread(self._list_records, {"project": key["project_key"], "session": key["session_id"]})
         return sorted({path for record in records if (path := record.meta[ITEM]["subpath"])})
 
-    def _open(self, key: Mapping[str, str]) -> ItemJournal:
+    def _open(self, key: Mapping[str, str]) -> FrameworkItemJournal:
         place = {"project": key["project_key"], "session": key["session_id"], "subpath": key.get("subpath") or ""}
-        return ItemJournal(self._engine, self._scope, _ADAPTER, place, key["session_id"])
+        return FrameworkItemJournal(self._engine, self._scope, _ADAPTER, place, key["session_id"])
 
     def _list_records(self, place: Mapping[str, str]) -> list[Record]:
         return list(list_items(self._engine, self._scope, {"adapter": _ADAPTER, **place}, session=place.get("session", "")))
@@ -95,7 +95,7 @@ def _get_mtime(records: Sequence[Record]) -> int:
     return max(int(record.recorded_at.timestamp() * 1000) for record in records)
 
 
-def _to_journal_item(entry: Mapping[str, Any], side: bool) -> JournalItem:
+def _to_journal_item(entry: Mapping[str, Any], side: bool) -> FrameworkItem:
     """Convert a transcript entry.
     ``side``: of a conversation of the agent with itself."""
     data, key, message = json.loads(json.dumps(entry)), str(entry.get("uuid") or ""), entry.get("message")
@@ -103,4 +103,4 @@ def _to_journal_item(entry: Mapping[str, Any], side: bool) -> JournalItem:
     own = side or entry.get("isSidechain") or entry.get("isMeta") or entry.get("type") not in ("user", "assistant")
     if own or not text:
         return make_silent_item(data, key)
-    return JournalItem(data, text, "user" if entry["type"] == "user" else "assistant", key=key)
+    return FrameworkItem(data, text, "user" if entry["type"] == "user" else "assistant", key=key)

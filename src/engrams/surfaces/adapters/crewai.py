@@ -15,7 +15,7 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
-from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items
+from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, FrameworkItem, FrameworkItemJournal, hash_key, list_items
 from engrams.types import Record, Scope, ScopeInput
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class CrewAIStorage:
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Keep CrewAI's records in one scope of memory."""
         self._engine, self._scope = engine, Scope.of(scope)
-        self._journal = ItemJournal(engine, self._scope, _ADAPTER, {}, "")
+        self._journal = FrameworkItemJournal(engine, self._scope, _ADAPTER, {}, "")
         self._texts: OrderedDict[tuple[float, ...], str] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -53,7 +53,7 @@ class CrewAIStorage:
 
     def save(self, records: Sequence[MemoryRecord]) -> None:
         """Store records in one durable write."""
-        self._journal.append([JournalItem(record.model_dump(mode="json"), record.content, key=record.id) for record in records])
+        self._journal.append([FrameworkItem(record.model_dump(mode="json"), record.content, key=record.id) for record in records])
 
     def search(
         self,

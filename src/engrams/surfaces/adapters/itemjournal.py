@@ -32,7 +32,7 @@ _PAGE, _LONGEST = 500, 200
 
 
 @dataclass(frozen=True, slots=True)
-class JournalItem:
+class FrameworkItem:
     """An item of a framework, with its text in memory.
 
     ``said``: somebody said it; anything else (calls of tools, results, marks) is stored, and no search finds it. ``key``: the framework's
@@ -45,13 +45,13 @@ class JournalItem:
     key: str = ""
 
 
-def make_silent_item(data: Json, key: str = "") -> JournalItem:
+def make_silent_item(data: Json, key: str = "") -> FrameworkItem:
     """Make an item that is stored, and that no search finds."""
     label = data.get("type") if isinstance(data, Mapping) else ""
-    return JournalItem(data, f"[{label or 'item'}]", "tool", said=False, key=key)
+    return FrameworkItem(data, f"[{label or 'item'}]", "tool", said=False, key=key)
 
 
-class ItemJournal:
+class FrameworkItemJournal:
     """Items of one conversation in order, as a framework gave them.
     Thread safe."""
 
@@ -63,7 +63,7 @@ class ItemJournal:
         self._mark, self._session = {"adapter": adapter, **place}, session
         self._lock = threading.Lock()
 
-    def append(self, items: Sequence[JournalItem]) -> None:
+    def append(self, items: Sequence[FrameworkItem]) -> None:
         """Store items in one durable write."""
         if not items:
             return
@@ -93,7 +93,7 @@ class ItemJournal:
             if ids := [record.id for record in self._list_records("oldest")]:
                 self._engine.purge(ids, scope=self.scope, later=True)
 
-    def _to_turn(self, item: JournalItem) -> Turn:
+    def _to_turn(self, item: FrameworkItem) -> Turn:
         data = {**self._mark, "data": item.data}
         if item.said and not (own := remove_system_texts(item.text)):
             return self._to_turn(make_silent_item(item.data, item.key))

@@ -15,7 +15,14 @@ from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.base.embed import ensure_embeddings, get_text_at_path
 
 from engrams.surfaces.adapters.itemjournal import read_item
-from engrams.surfaces.adapters.namespaceditems import ItemWrite, Namespace, NamespacedItems, ScopeOf, describe_value, to_conditions
+from engrams.surfaces.adapters.namespaceditems import (
+    Namespace,
+    NamespacedItems,
+    NamespacedItemWrite,
+    ScopeOf,
+    describe_value,
+    to_conditions,
+)
 from engrams.types import Record
 
 if TYPE_CHECKING:
@@ -25,7 +32,7 @@ _WHOLE = "$"
 _SWEEP_MINUTES = 5.0
 
 
-class StoreOperations:
+class LangGraphStoreOperations:
     """LangGraph's operations over the items of an engine."""
 
     def __init__(self, engine: MemoryEngine, scope: ScopeOf, index: Mapping[str, Any] | None, ttl: Mapping[str, Any] | None) -> None:
@@ -46,7 +53,7 @@ class StoreOperations:
     def run(self, ops: Sequence[Any], vectors: Mapping[str, Sequence[float]], queries: Mapping[str, Sequence[float]]) -> list[Any]:
         """Carry out operations in order; each sees those before it."""
         results: list[Any] = []
-        puts: list[ItemWrite] = []
+        puts: list[NamespacedItemWrite] = []
         for op in ops:
             if isinstance(op, PutOp):
                 puts.append(self._to_write(op, vectors))
@@ -73,13 +80,13 @@ class StoreOperations:
         value = dict(op.value)
         return [text for field in (op.index or self.fields) for text in get_text_at_path(value, field)]
 
-    def _to_write(self, op: Any, vectors: Mapping[str, Sequence[float]]) -> ItemWrite:
+    def _to_write(self, op: Any, vectors: Mapping[str, Sequence[float]]) -> NamespacedItemWrite:
         if op.value is None:
-            return ItemWrite(tuple(op.namespace), str(op.key), None)
+            return NamespacedItemWrite(tuple(op.namespace), str(op.key), None)
         fields = [] if op.index is False else list(op.index or self.fields)
         text = describe_value(dict(op.value)) if _WHOLE in fields else "\n".join(self._read_fields(op))
         rows = [vectors[each] for each in dict.fromkeys(self._read_fields(op))] if self.embeddings is not None else []
-        return ItemWrite(tuple(op.namespace), str(op.key), op.value, text.strip(), rows, op.ttl)
+        return NamespacedItemWrite(tuple(op.namespace), str(op.key), op.value, text.strip(), rows, op.ttl)
 
     def _get(self, op: Any) -> Item | None:
         record = self.items.get(tuple(op.namespace), str(op.key))
@@ -111,7 +118,7 @@ class StoreOperations:
         return sorted(chosen)[op.offset : op.offset + op.limit]
 
 
-class TtlSweeper:
+class ExpiredItemSweeper:
     """Thread that purges what outlived its time."""
 
     def __init__(self, items: NamespacedItems) -> None:
@@ -152,9 +159,9 @@ class LangGraphStore(BaseStore):
         ``scope`` may be a function: of ``("memories", "ann")`` it gives ``("user", "ann")``, and of its beginnings too, where a search
         names no more. ``index``: LangGraph's ``IndexConfig``; its ``embed`` then ranks. ``ttl``: LangGraph's ``TTLConfig``, in minutes."""
         self.index_config, self.ttl_config = index, ttl
-        self._operations = StoreOperations(engine, scope, index, ttl)
+        self._operations = LangGraphStoreOperations(engine, scope, index, ttl)
         self.embeddings: Any = self._operations.embeddings
-        self._sweeper = TtlSweeper(self._operations.items)
+        self._sweeper = ExpiredItemSweeper(self._operations.items)
 
     @classmethod
     @contextmanager
@@ -211,9 +218,9 @@ class AsyncLangGraphStore(AsyncBatchedBaseStore):
         """Keep the store in a scope; as ``LangGraphStore``."""
         super().__init__()
         self.index_config, self.ttl_config = index, ttl
-        self._operations = StoreOperations(engine, scope, index, ttl)
+        self._operations = LangGraphStoreOperations(engine, scope, index, ttl)
         self.embeddings: Any = self._operations.embeddings
-        self._sweeper = TtlSweeper(self._operations.items)
+        self._sweeper = ExpiredItemSweeper(self._operations.items)
 
     @classmethod
     @asynccontextmanager

@@ -31,7 +31,7 @@ _REFRESH_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class ItemWrite:
+class NamespacedItemWrite:
     """A value to keep under a key; None removes it.
 
     ``text``: what searches find it by; empty: they do not. ``vectors``: embeddings of its indexed fields. ``ttl``: minutes to live."""
@@ -58,12 +58,12 @@ class NamespacedItems:
         found = next(iter(self._find_kept(namespace, key)), None)
         return found if found is not None and (found.valid_to is None or found.valid_to > self._engine.now()) else None
 
-    def write(self, writes: Sequence[ItemWrite]) -> None:
+    def write(self, writes: Sequence[NamespacedItemWrite]) -> None:
         """Keep and remove items; a key's last write counts.
 
         What is removed is purged. RefusedError: an item holds a secret and ``write.secrets`` is ``refuse``."""
         gone: dict[Scope, list[str]] = {}
-        fresh: dict[tuple[Scope, Kind], list[tuple[ItemWrite, Turn]]] = {}
+        fresh: dict[tuple[Scope, Kind], list[tuple[NamespacedItemWrite, Turn]]] = {}
         for write in {(each.namespace, each.key): each for each in writes}.values():
             known = self._find_kept(write.namespace, write.key)
             if write.value is not None and known and known[0].status is Status.ACTIVE:
@@ -121,7 +121,7 @@ class NamespacedItems:
                 number += len(ids)
         return number
 
-    def _edit(self, known: Record, write: ItemWrite) -> None:
+    def _edit(self, known: Record, write: NamespacedItemWrite) -> None:
         fields = {
             "kind": _get_kind(write),
             "valid_to": None if write.ttl is None else self._get_end(write.ttl),
@@ -129,7 +129,7 @@ class NamespacedItems:
         }
         self._engine.edit(known.id, scope=known.scope, text=_get_label(write), fields=fields, reason=f"{self._adapter} put")
 
-    def _build_meta(self, write: ItemWrite, created: str) -> dict[str, Json]:
+    def _build_meta(self, write: NamespacedItemWrite, created: str) -> dict[str, Json]:
         item = {
             "adapter": self._adapter, "namespace": ".".join(write.namespace), "key": write.key, "value": dict(write.value or {}),
             "ttl": write.ttl, "created": created, "updated": self._engine.now().isoformat(),
@@ -137,7 +137,7 @@ class NamespacedItems:
         vectors = {"vectors": _encode_vectors(write.vectors)} if write.vectors else {}
         return {ITEM: {**item, **vectors, "text": write.text}} if write.text else {ITEM: {**item, **vectors}, UNSEARCHED: True}
 
-    def _write_fresh(self, scope: Scope, kind: Kind, some: Sequence[tuple[ItemWrite, Turn]]) -> None:
+    def _write_fresh(self, scope: Scope, kind: Kind, some: Sequence[tuple[NamespacedItemWrite, Turn]]) -> None:
         receipts = self._engine.write_turns([turn for _, turn in some], scope, kind)
         for (write, _), receipt in zip(some, receipts, strict=True):
             if receipt.outcome == "refused" and self._engine.settings.enabled:
@@ -147,7 +147,7 @@ class NamespacedItems:
             elif write.ttl is not None and receipt.id:
                 self._engine.edit(receipt.id, scope=scope, fields={"valid_to": self._get_end(write.ttl)}, reason="time to live")
 
-    def _make_turn(self, write: ItemWrite, created: str) -> Turn:
+    def _make_turn(self, write: NamespacedItemWrite, created: str) -> Turn:
         """Make a turn under a free one of a key's two ids.
 
         A record that was forgotten, or that another statement ended, holds the other until it is purged."""
@@ -264,11 +264,11 @@ def _get_scope_label(namespace: Namespace) -> str:
     return name if plain else "".join(filter(str.isprintable, name))[:_LONGEST] + "~" + hash_key(name)
 
 
-def _get_kind(write: ItemWrite) -> Kind:
+def _get_kind(write: NamespacedItemWrite) -> Kind:
     return Kind.NOTE if write.text else Kind.TURN
 
 
-def _get_label(write: ItemWrite) -> str:
+def _get_label(write: NamespacedItemWrite) -> str:
     return write.text or f"{'.'.join(write.namespace)}: {write.key}"
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.adapters.itemjournal import ItemJournal, JournalItem, join_texts, make_silent_item, run_to_end
+from engrams.surfaces.adapters.itemjournal import FrameworkItem, FrameworkItemJournal, join_texts, make_silent_item, run_to_end
 from engrams.types import Role, ScopeInput
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class OpenAIAgentsSession:
 
             session_settings = coerce_session_settings(session_settings)
         self.session_id, self.session_settings = session_id, session_settings
-        self._journal = ItemJournal(engine, scope, "openai-agents", {"session": session_id}, session_id)
+        self._journal = FrameworkItemJournal(engine, scope, "openai-agents", {"session": session_id}, session_id)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the latest ``limit`` items (all if negative), oldest first."""
@@ -51,10 +51,10 @@ class OpenAIAgentsSession:
         await run_to_end(self._journal.clear)
 
 
-def _to_journal_item(item: Mapping[str, Any]) -> JournalItem:
+def _to_journal_item(item: Mapping[str, Any]) -> FrameworkItem:
     data = json.loads(json.dumps(dict(item)))
     text = join_texts(item.get("content")).strip()
     role = _ROLES.get(str(item.get("role")))
     if role is None or not text:
         return make_silent_item(data)
-    return JournalItem(data, text, role)
+    return FrameworkItem(data, text, role)

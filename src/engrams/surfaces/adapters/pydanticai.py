@@ -18,7 +18,7 @@ from pydantic_ai.run import AgentRunResult
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import Condition, Where
 from engrams.surfaces.adapters.agentmemory import AgentMemory
-from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, ItemJournal, JournalItem, hash_key, list_items, make_silent_item
+from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, FrameworkItem, FrameworkItemJournal, hash_key, list_items, make_silent_item
 from engrams.types import Record, Scope, ScopeInput, Turn
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class PydanticAIConversationStore(ConversationStore):
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Keep the conversations of one scope of memory."""
         self._engine, self._place = engine, Scope.of(scope)
-        self._entries = ItemJournal(engine, self._place, _ADAPTER, {"holds": "entry"}, "")
+        self._entries = FrameworkItemJournal(engine, self._place, _ADAPTER, {"holds": "entry"}, "")
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""
@@ -173,7 +173,7 @@ class PydanticAIConversationStore(ConversationStore):
         self._entries.append([_to_journal_item(entry) for entry in entries])
         data = _RECORD.dump_python(record, mode="json")
         if held is None:
-            journal = ItemJournal(self._engine, self._place, _ADAPTER, {"holds": "record"}, "")
+            journal = FrameworkItemJournal(self._engine, self._place, _ADAPTER, {"holds": "record"}, "")
             journal.append([make_silent_item(data, record.conversation_id)])
             kept = self._find_record(record.conversation_id)
             if kept is None or _load_record(kept).revision != record.revision:
@@ -216,11 +216,11 @@ def _reach(tips: Iterable[str | None], entries: dict[str, Record]) -> set[str]:
     return found
 
 
-def _to_journal_item(entry: ConversationEntry) -> JournalItem:
+def _to_journal_item(entry: ConversationEntry) -> FrameworkItem:
     data = _ENTRY.dump_python(entry, mode="json")
     for role in ("user", "assistant"):
         if text := _read_text([entry.message], role):
-            return JournalItem(data, text, "user" if role == "user" else "assistant", key=entry.id)
+            return FrameworkItem(data, text, "user" if role == "user" else "assistant", key=entry.id)
     return make_silent_item(data, entry.id)
 
 

@@ -41,7 +41,7 @@ _FACTS = 20
 
 
 @dataclass
-class ChatSession:
+class TerminalChatSession:
     """Hold one conversation: messages, last hits, and ids shown by number."""
 
     engine: MemoryEngine
@@ -195,7 +195,7 @@ class ChatSession:
 def chat(options: GlobalOptions) -> None:
     """Talk to memory; without a chat model it quotes memories."""
     with options.open() as (engine, scope):
-        talk = ChatSession(engine, scope, clock.new_id(clock.now()))
+        talk = TerminalChatSession(engine, scope, clock.new_id(clock.now()))
         terminal = sys.stdin.isatty() and not options.json
         if terminal:
             model = engine.chat_model.name if engine.chat_model else "no chat model: it quotes memories"
@@ -208,7 +208,7 @@ def chat(options: GlobalOptions) -> None:
                 _run_exchange(talk, line, as_json=options.json)
 
 
-def _run_exchange(talk: ChatSession, line: str, *, as_json: bool) -> None:
+def _run_exchange(talk: TerminalChatSession, line: str, *, as_json: bool) -> None:
     """Run one exchange; a failure does not end the conversation."""
     from engrams.surfaces.cli.main import print_error
 

@@ -13,7 +13,7 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, note, paint, say, show_progress
 
 if TYPE_CHECKING:
-    from engrams.demo import DemoQuestion
+    from engrams.demo import DemoSampleQuestion
     from engrams.engine import MemoryEngine
     from engrams.types import SearchResult
 
@@ -57,7 +57,7 @@ def demo(options: GlobalOptions) -> None:
         raise typer.Exit(1)
 
 
-def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: DemoQuestion) -> dict[str, Any]:
+def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: DemoSampleQuestion) -> dict[str, Any]:
     start = time.perf_counter()
     found = engine.search(question.text, scope=scope, limit=_TOP)
     seconds = time.perf_counter() - start

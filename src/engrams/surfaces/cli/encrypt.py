@@ -12,7 +12,7 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.resultoutput import clean, emit, note, say, show_progress
 
 if TYPE_CHECKING:
-    from engrams.build import EncryptionStatus
+    from engrams.build import HomeEncryptionStatus
     from engrams.settings import EncryptionSettings, Settings
 
 app = new_app()
@@ -91,7 +91,7 @@ def _ask(prompt: str) -> str:
     return ask_passphrase(prompt, twice=True)
 
 
-def _describe(told: EncryptionStatus) -> dict[str, Any]:
+def _describe(told: HomeEncryptionStatus) -> dict[str, Any]:
     return {
         "encrypted": told.encrypted,
         "key": told.source,

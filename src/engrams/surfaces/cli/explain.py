@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.surfaces.cli.resultoutput import clean, fit_line, paint, print_table, say
 
 if TYPE_CHECKING:
-    from engrams.types import Hit, SearchResult, Trace, TraceRow
+    from engrams.types import Hit, SearchResult, SearchTraceRow, Trace
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("meaning", ("cos", "cosctx", "cosnext")),
@@ -142,7 +142,7 @@ def print_scores(found: SearchResult) -> None:
             say(f"… and {len(left) - _SHOWN} more; --json shows all")
 
 
-def _score_cells(row: TraceRow, place: str, heads: Sequence[str]) -> list[str]:
+def _score_cells(row: SearchTraceRow, place: str, heads: Sequence[str]) -> list[str]:
     groups = dict(_GROUPS)
     sums = {name: sum(row.parts.get(part, 0.0) for part in groups[name]) for name in heads}
     counted = {part for name in heads for part in groups[name]} | _ALONE
@@ -154,7 +154,7 @@ def _format_score(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= _SEEN else "·"
 
 
-def _drop_reason(row: TraceRow, told: Mapping[str, str]) -> str:
+def _drop_reason(row: SearchTraceRow, told: Mapping[str, str]) -> str:
     """Replace ids in the reason by numbers or words."""
     return " ".join(told.get(word, word) for word in row.dropped.split(" "))
 

@@ -68,7 +68,7 @@ class RecordFilterOptions:
 
 
 @dataclass(frozen=True)
-class AsOfOption:
+class AsOfTimeOptions:
     """Options for viewing memory at an earlier time."""
 
     as_of: Annotated[

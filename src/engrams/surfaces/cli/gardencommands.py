@@ -13,7 +13,7 @@ from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, note, paint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engrams.build import CycleReport, GardenStep, StatementConflict
+    from engrams.build import GardenCycleReport, PlannedGardenStep, StatementConflict
 
 app = new_app()
 garden = new_app()
@@ -167,7 +167,7 @@ def _set_paused(options: GlobalOptions, *, on: bool) -> None:
     emit(now) if options.json else say(str(now["state"]))
 
 
-def _print_steps(steps: Sequence[GardenStep]) -> None:
+def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
     if not steps:
         say("Nothing to do.")
         return
@@ -188,7 +188,7 @@ def _print_conflicts(found: Sequence[StatementConflict]) -> None:
     print_table(("id", "since", "", "statement"), rows)
 
 
-def _print_report(report: CycleReport) -> None:
+def _print_report(report: GardenCycleReport) -> None:
     did = ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number) or "nothing to do"
     colour = "green" if report.state == "complete" else "yellow"
     say(f"{paint(report.state, colour)}  {report.id}  {report.modified} changed, {report.compactions} merged away: {did}")

@@ -35,4 +35,4 @@ def hook(
     given = {"home": options.home, "preset": options.preset, "user": options.user, "test": options.test or None}
     pairs = dict(text.split("=", 1) for text in options.overrides if "=" in text)
     settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}
-    found.run_hook(found.HookOptions(settings, options.project or "", tokens, seconds, event))
+    found.run_hook(found.HookCallOptions(settings, options.project or "", tokens, seconds, event))

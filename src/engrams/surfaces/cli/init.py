@@ -12,7 +12,7 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.resultoutput import clean, emit, note, say
 
 if TYPE_CHECKING:
-    from engrams.ports import ModelServer
+    from engrams.ports import DiscoveredModelServer
     from engrams.settings import ChatSettings
 
 app = new_app()
@@ -60,7 +60,7 @@ def init(
     say(f"{tested or clean(name)}\n{connection.describe_destination(chat)}\nWritten to {file}.\n{_NEXT}")
 
 
-def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[ModelServer | None, str | None]:
+def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[DiscoveredModelServer | None, str | None]:
     """Return the server, None for rules alone, and the key for it."""
     from engrams.build import connection, find_model_server_at, find_model_servers
 
@@ -85,7 +85,7 @@ def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks
     return (servers[int(answer) - 1] if int(answer) else None), key
 
 
-def _choose_model(server: ModelServer, model: str | None, *, asks: bool) -> str:
+def _choose_model(server: DiscoveredModelServer, model: str | None, *, asks: bool) -> str:
     if model is None and not asks:
         return server.models[0]
     if model is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.surfaces.cli.filteroptions import AsOfOption, RecordFilterOptions, parse_name
+from engrams.surfaces.cli.filteroptions import AsOfTimeOptions, RecordFilterOptions, parse_name
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.memoryformat import print_record, speaker_name
 from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say, to_json
@@ -24,7 +24,7 @@ Id = Annotated[str, typer.Argument(help="The memory's id, or its first six chara
 def list_(
     options: GlobalOptions,
     sift: RecordFilterOptions,
-    times: AsOfOption,
+    times: AsOfTimeOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
     text: Annotated[str, typer.Option(help="Only where the text contains this.", show_default=False, metavar="TEXT")] = "",
     status: Annotated[

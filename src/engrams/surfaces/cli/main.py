@@ -108,7 +108,7 @@ _VALUED = frozenset({"--home", "--preset", "--set", "--user", "-u", "--agent", "
 """Options of every command, which may also stand before it."""
 
 
-class LazyCommands(TyperGroup):
+class LazyCommandGroup(TyperGroup):
     """Load each command from its module when it is called."""
 
     def list_commands(self, _context: Any) -> list[str]:
@@ -135,7 +135,9 @@ class LazyCommands(TyperGroup):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-app = typer.Typer(cls=LazyCommands, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    cls=LazyCommandGroup, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 
 
 def _print_version(asked: bool) -> None:

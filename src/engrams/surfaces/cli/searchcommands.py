@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.filteroptions import AsOfOption, RecordFilterOptions
+from engrams.surfaces.cli.filteroptions import AsOfTimeOptions, RecordFilterOptions
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.memoryformat import hit_to_dict, print_hit
 from engrams.surfaces.cli.resultoutput import clean, emit, note, paint, say
@@ -28,7 +28,7 @@ def search(
     query: Query,
     options: GlobalOptions,
     sift: RecordFilterOptions,
-    times: AsOfOption,
+    times: AsOfTimeOptions,
     limit: Limit = None,
     history: Annotated[bool, typer.Option("--history", help="Include superseded and archived memories.")] = False,
 ) -> None:
@@ -49,7 +49,7 @@ def search(
 def context(
     query: Query,
     options: GlobalOptions,
-    times: AsOfOption,
+    times: AsOfTimeOptions,
     limit: Limit = None,
     tokens: Annotated[
         int | None, typer.Option("--tokens", min=0, help="Token budget (default: read.context_tokens).", show_default=False, metavar="N")
@@ -76,7 +76,7 @@ def explain(
     query: Query,
     options: GlobalOptions,
     sift: RecordFilterOptions,
-    times: AsOfOption,
+    times: AsOfTimeOptions,
     limit: Limit = None,
     history: Annotated[bool, typer.Option("--history", help="Include superseded and archived memories.")] = False,
 ) -> None:

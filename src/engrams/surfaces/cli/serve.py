@@ -16,7 +16,7 @@ _SHARE = "SHARE"
 
 
 @dataclass(frozen=True)
-class ProxyOptions:
+class ProxyCommandOptions:
     """Options of the proxy; each is a setting."""
 
     upstream: Annotated[
@@ -81,7 +81,7 @@ class ProxyOptions:
 @flatten_options
 def serve(
     options: GlobalOptions,
-    proxied: ProxyOptions,
+    proxied: ProxyCommandOptions,
     host: Annotated[
         str | None,
         typer.Option(help="The address to listen on; any other than loopback needs keys.", show_default=False, metavar="ADDRESS"),

@@ -18,7 +18,7 @@ from engrams.surfaces.cli.purgechoice import choose_candidates
 from engrams.surfaces.cli.resultoutput import confirm_erase, emit, fit_line, note, paint, say, to_json
 
 if TYPE_CHECKING:
-    from engrams.build import ChangeReport
+    from engrams.build import SourceChangeReport
     from engrams.engine import MemoryEngine
     from engrams.ports import PurgeReport
     from engrams.types import Kind, Receipt, Record, Role, Turn
@@ -279,17 +279,17 @@ def _print_proof(erased: PurgeReport) -> None:
     say(paint("proven: nothing of it is left", "green") if erased.proven else paint("not proven", "yellow"))
 
 
-def _tell_sources(report: ChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
+def _tell_sources(report: SourceChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
     """Return the JSON keys that tell what a change reached."""
     sources = [{"id": one.id, "effect": one.effect, "quotes": one.quotes if quotes else ()} for one in report.sources] if report else []
     return {"sources": sources, "also_said_in": report.also_said_in if report else ()}
 
 
-def _with_sources(record: Record, report: ChangeReport | None) -> dict[str, Any]:
+def _with_sources(record: Record, report: SourceChangeReport | None) -> dict[str, Any]:
     return {**to_json(record), **_tell_sources(report)}
 
 
-def _show_preview(report: ChangeReport | None, options: GlobalOptions) -> None:
+def _show_preview(report: SourceChangeReport | None, options: GlobalOptions) -> None:
     if options.json:
         emit(report)
         return
@@ -298,7 +298,7 @@ def _show_preview(report: ChangeReport | None, options: GlobalOptions) -> None:
     _print_sources(report)
 
 
-def _print_sources(report: ChangeReport | None) -> None:
+def _print_sources(report: SourceChangeReport | None) -> None:
     """Print what a change does to the messages behind the memories."""
     for one in report.sources if report else ():
         say(f"source     {paint(one.id, 'dim')}  {one.effect}: {fit_line('; '.join(one.quotes), 80)}")

@@ -37,7 +37,7 @@ SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class HookOptions:
+class HookCallOptions:
     """Hold the options of a call.
 
     ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
@@ -50,7 +50,7 @@ class HookOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class HookEvent:
+class AgentHookEvent:
     """Hold one hook call.
 
     ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last
@@ -66,7 +66,7 @@ class HookEvent:
     style: AnswerStyle = "nested"
 
 
-def parse_event(raw: bytes, named: str = "") -> HookEvent | None:
+def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
     """Parse an event; None if it is none.
 
     ``named``: its name, for agents whose events carry none."""
@@ -80,7 +80,7 @@ def parse_event(raw: bytes, named: str = "") -> HookEvent | None:
     prompt = remove_system_texts(_text_field(body, "prompt"))
     roots = body.get("workspace_roots")
     first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-    return HookEvent(
+    return AgentHookEvent(
         name=_NAMES.get(said, said),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
         prompt="" if _COMMAND.match(prompt) else prompt,
@@ -93,7 +93,7 @@ def parse_event(raw: bytes, named: str = "") -> HookEvent | None:
 
 
 @dataclass(frozen=True, slots=True)
-class NewMessage:
+class HookEventMessage:
     """Hold a message of an event.
 
     ``key``: the same whenever it is sent."""
@@ -103,7 +103,7 @@ class NewMessage:
     key: str
 
 
-def new_messages(event: HookEvent) -> list[NewMessage]:
+def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
     """List what the event says; stable keys skip what is stored."""
     match event.name:
         case "UserPromptSubmit":
@@ -112,7 +112,7 @@ def new_messages(event: HookEvent) -> list[NewMessage]:
             said = [*read_messages(event.transcript), ("assistant", event.answer)]
         case _:
             said = []
-    return [NewMessage(role, text, _message_key(event.session, role, text)) for role, text in dict.fromkeys(said) if text]
+    return [HookEventMessage(role, text, _message_key(event.session, role, text)) for role, text in dict.fromkeys(said) if text]
 
 
 def _message_key(session: str, role: str, text: str) -> str:
@@ -120,12 +120,12 @@ def _message_key(session: str, role: str, text: str) -> str:
     return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
 
 
-def project_name(event: HookEvent, name: str) -> str:
+def project_name(event: AgentHookEvent, name: str) -> str:
     """Resolve ``.`` to the name of the agent's folder."""
     return Path(event.folder).name if name == "." else name
 
 
-def format_reply(event: HookEvent, text: str) -> str:
+def format_reply(event: AgentHookEvent, text: str) -> str:
     """Format the answer for standard output; empty for none."""
     if not text or event.name not in RECALL_EVENTS:
         return ""

@@ -22,7 +22,7 @@ _CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "Ses
 
 
 @dataclass(frozen=True, slots=True)
-class AgentInstaller:
+class AgentHookLocation:
     """Hold where an agent keeps its hooks, and in which form.
 
     ``home``: the variable that moves its folder, and the folder in the user's home. ``user_file`` lies in that folder, ``project_file``
@@ -45,7 +45,7 @@ class AgentInstaller:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsEdit:
+class AgentSettingsFileEdit:
     """Hold a change of one file; None stands for no file."""
 
     path: Path
@@ -89,12 +89,12 @@ def _copilot_entry(command: str, event: str) -> dict[str, Any]:
     return {"type": "command", "bash": f"{command} --event {event}", "timeoutSec": _SECONDS}
 
 
-INSTALLERS: dict[str, AgentInstaller] = {
-    "claude-code": AgentInstaller(
+INSTALLERS: dict[str, AgentHookLocation] = {
+    "claude-code": AgentHookLocation(
         "Claude Code", ("CLAUDE_CONFIG_DIR", ".claude"), "settings.json", ".claude/settings.json", _CLAUDE_EVENTS, _nested_entry
     ),
-    "codex": AgentInstaller("Codex", ("CODEX_HOME", ".codex"), "hooks.json", ".codex/hooks.json", _CLAUDE_EVENTS[:4], _nested_entry),
-    "cursor": AgentInstaller(
+    "codex": AgentHookLocation("Codex", ("CODEX_HOME", ".codex"), "hooks.json", ".codex/hooks.json", _CLAUDE_EVENTS[:4], _nested_entry),
+    "cursor": AgentHookLocation(
         "Cursor",
         ("", ".cursor"),
         "hooks.json",
@@ -103,7 +103,7 @@ INSTALLERS: dict[str, AgentInstaller] = {
         _cursor_entry,
         {"version": 1},
     ),
-    "gemini": AgentInstaller(
+    "gemini": AgentHookLocation(
         "Gemini CLI",
         ("", ".gemini"),
         "settings.json",
@@ -111,7 +111,7 @@ INSTALLERS: dict[str, AgentInstaller] = {
         ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
         _gemini_entry,
     ),
-    "copilot": AgentInstaller(
+    "copilot": AgentHookLocation(
         "Copilot CLI",
         ("COPILOT_HOME", ".copilot"),
         "hooks/engrams.json",
@@ -120,12 +120,12 @@ INSTALLERS: dict[str, AgentInstaller] = {
         _copilot_entry,
         {"version": 1},
     ),
-    "opencode": AgentInstaller("opencode", ("", ".config/opencode"), "plugins/engrams.js", ".opencode/plugins/engrams.js"),
+    "opencode": AgentHookLocation("opencode", ("", ".config/opencode"), "plugins/engrams.js", ".opencode/plugins/engrams.js"),
 }
 """Agents by the name that the command line takes."""
 
 
-def plan_install(agent: AgentInstaller, command: Sequence[str], project: Path | None = None) -> SettingsEdit:
+def plan_install(agent: AgentHookLocation, command: Sequence[str], project: Path | None = None) -> AgentSettingsFileEdit:
     """Plan the change that lets an agent run ``command`` at its events.
 
     InputError: its settings are no JSON object."""
@@ -133,26 +133,26 @@ def plan_install(agent: AgentInstaller, command: Sequence[str], project: Path | 
     before = _read_text(path)
     if agent.entry is None:
         plugin = files("engrams.surfaces.hook").joinpath("opencode.js").read_text("utf-8")
-        return SettingsEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
+        return AgentSettingsFileEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
     document, hooks = _parse_settings(path, before)
     document = {**(agent.frame or {}), **_without_ours(document, hooks)}
     kept = document.setdefault("hooks", {})
     for event in agent.events:
         kept[event] = [*kept.get(event, []), agent.entry(join_command(command), event)]
-    return SettingsEdit(path, before, _dump(document, before))
+    return AgentSettingsFileEdit(path, before, _dump(document, before))
 
 
-def plan_undo(agent: AgentInstaller, project: Path | None = None) -> SettingsEdit:
+def plan_undo(agent: AgentHookLocation, project: Path | None = None) -> AgentSettingsFileEdit:
     """Plan the removal of the hook; a file of nothing else goes."""
     path = agent.file(project)
     before = _read_text(path)
     if before is None or agent.entry is None:
-        return SettingsEdit(path, before, None)
+        return AgentSettingsFileEdit(path, before, None)
     document, hooks = _parse_settings(path, before)
     document = _without_ours(document, hooks)
     if document == dict(agent.frame or {}):
-        return SettingsEdit(path, before, None)
-    return SettingsEdit(path, before, before if _count_ours(hooks) == 0 else _dump(document, before))
+        return AgentSettingsFileEdit(path, before, None)
+    return AgentSettingsFileEdit(path, before, before if _count_ours(hooks) == 0 else _dump(document, before))
 
 
 def join_command(command: Sequence[str]) -> str:

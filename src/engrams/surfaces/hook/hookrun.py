@@ -12,9 +12,9 @@ from engrams.surfaces.hook.agentevents import (
     KEEP_EVENTS,
     RECALL_EVENTS,
     SECONDS,
-    HookEvent,
-    HookOptions,
-    NewMessage,
+    AgentHookEvent,
+    HookCallOptions,
+    HookEventMessage,
     format_reply,
     new_messages,
     parse_event,
@@ -31,7 +31,7 @@ _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
 
 
-def run_hook(call: HookOptions) -> int:
+def run_hook(call: HookCallOptions) -> int:
     """Read the event, print the answer, and always return 0.
 
     Failures are reported on standard error. After ``call.seconds`` the process ends without an answer."""
@@ -53,7 +53,7 @@ def run_hook(call: HookOptions) -> int:
     return 0
 
 
-def answer_event(call: HookOptions, event: HookEvent) -> str:
+def answer_event(call: HookCallOptions, event: AgentHookEvent) -> str:
     """Recall memory for the event, store its messages, return the answer.
 
     A running server of the same home does it; without one the home is opened here."""
@@ -62,7 +62,7 @@ def answer_event(call: HookOptions, event: HookEvent) -> str:
     return format_reply(event, answer_here(call, event, messages) if served is None else served)
 
 
-def answer_here(call: HookOptions, event: HookEvent, messages: Sequence[NewMessage]) -> str:
+def answer_here(call: HookCallOptions, event: AgentHookEvent, messages: Sequence[HookEventMessage]) -> str:
     """Open the home; return what is recalled."""
     from engrams.build import open as open_engine
     from engrams.settings import load
@@ -102,7 +102,7 @@ def _without_waiting(settings: Settings) -> Settings:
     return settings.model_copy(update=update)
 
 
-def _recall(engine: MemoryEngine, event: HookEvent, scope: Scope, tokens: int | None, *, late: bool) -> str:
+def _recall(engine: MemoryEngine, event: AgentHookEvent, scope: Scope, tokens: int | None, *, late: bool) -> str:
     if event.name == "SessionStart":
         return engine.context("", scope=scope, tokens=tokens).text
     if event.name != "UserPromptSubmit" or not event.prompt:
@@ -126,13 +126,13 @@ def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
     return next((record.text for record in page.records if record.role == "user"), "")
 
 
-def _to_turn(session: str, message: NewMessage) -> Turn:
+def _to_turn(session: str, message: HookEventMessage) -> Turn:
     from engrams.types import Turn
 
     return Turn(message.text, "assistant" if message.role == "assistant" else "user", session=session, external_id=message.key)
 
 
-def _answer_stdin(call: HookOptions, told: list[str]) -> None:
+def _answer_stdin(call: HookCallOptions, told: list[str]) -> None:
     try:
         event = parse_event(sys.stdin.buffer.read(), call.event)
         if event is None:
@@ -173,4 +173,4 @@ def main(arguments: Sequence[str]) -> int:
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     chosen = {name: value for name, value in settings.items() if value is not None}
     seconds = given.seconds if given.seconds > 0 else SECONDS
-    return run_hook(HookOptions(chosen, given.project, given.tokens, seconds, given.event))
+    return run_hook(HookCallOptions(chosen, given.project, given.tokens, seconds, given.event))

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from engrams.surfaces.hook.agentevents import HookEvent, HookOptions, NewMessage, project_name
+from engrams.surfaces.hook.agentevents import AgentHookEvent, HookCallOptions, HookEventMessage, project_name
 
 _BATCH = 100
 _PLAIN_SETTINGS = {"home", "user"}
 _PLAIN_VARIABLES = {"ENGRAMS_HOME", "ENGRAMS_USER"}
 
 
-def answer_by_server(call: HookOptions, event: HookEvent, messages: Sequence[NewMessage]) -> str | None:
+def answer_by_server(call: HookCallOptions, event: AgentHookEvent, messages: Sequence[HookEventMessage]) -> str | None:
     """Recall and store at the server; None: there is none that can.
 
     A server has settings of its own, so a call with other settings than home and user is none for it."""
@@ -52,7 +52,7 @@ def find_server(home: str | None) -> str:
         return ""
 
 
-def _recall(server: _ServerConnection, event: HookEvent, tokens: int | None) -> str:
+def _recall(server: _ServerConnection, event: AgentHookEvent, tokens: int | None) -> str:
     budget = {} if tokens is None else {"tokens": tokens}
     if event.name == "SessionStart":
         return str(server.post("/v1/context", {"query": "", **budget})["text"])

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore
 from engrams.ports import Clock
-from engrams.surfaces.http.permissiontable import OPEN, PROXY, Permission, find_permission
+from engrams.surfaces.http.permissiontable import OPEN, PROXY, OperationPermission, find_permission
 from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.rest.errors import make_problem
 
@@ -41,8 +41,8 @@ class ApiKeyMiddleware:
     def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
         self._failures = WrongKeyBackoff()
-        self._rate = RateLimit(rate)
-        self._noted = RateLimit(1)
+        self._rate = CallerRateLimiter(rate)
+        self._noted = CallerRateLimiter(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -67,7 +67,7 @@ class ApiKeyMiddleware:
         scope[RELAY] = act.right == PROXY
         await self._app(scope, receive, send)
 
-    def _find_refusal(self, act: Permission, secret: str, key: ApiKey | None, place: str) -> Response | None:
+    def _find_refusal(self, act: OperationPermission, secret: str, key: ApiKey | None, place: str) -> Response | None:
         if key is None:
             if not secret and not self._needed:
                 return None
@@ -88,7 +88,7 @@ class ApiKeyMiddleware:
         return _slow_down(act, seconds) if seconds else None
 
 
-class RateLimit:
+class CallerRateLimiter:
     """Token bucket per caller: ``rate`` a second, bursts of ten times.
 
     0: no limit."""
@@ -131,7 +131,7 @@ class WrongKeyBackoff:
         return min(_MAX_DELAY, _DELAY * count)
 
 
-def _slow_down(act: Permission, seconds: int) -> Response:
+def _slow_down(act: OperationPermission, seconds: int) -> Response:
     hint = f"Go on in {seconds} s; `serve.rate_limit` is the limit."
     return _to_response(act, 429, "Too Many Requests", "Too many requests of this key or address.", hint, seconds)
 
@@ -146,7 +146,7 @@ def _find_key(headers: list[tuple[bytes, bytes]]) -> str:
     return ""
 
 
-def _to_response(act: Permission, status: int, title: str, detail: str, hint: str, seconds: int = 0) -> Response:
+def _to_response(act: OperationPermission, status: int, title: str, detail: str, hint: str, seconds: int = 0) -> Response:
     """Build the refusal in the form of the path's clients."""
     if act.right == "proxy":
         kind = "rate_limit_error" if status == 429 else "invalid_request_error"

@@ -20,16 +20,16 @@ from engrams.surfaces.http import healthchecks, telemetry
 from engrams.surfaces.http.apikeyauth import ApiKeyMiddleware
 from engrams.surfaces.http.loadmounts import ServerMount, load_mounts
 from engrams.surfaces.http.logretention import sweep_logs
-from engrams.surfaces.http.originguard import OriginMiddleware, is_loopback
+from engrams.surfaces.http.originguard import OriginGuardMiddleware, is_loopback
 from engrams.surfaces.http.requestobservers import (
-    ActivityChart,
+    OwnerActivityChart,
     RequestMetrics,
     audit_observer,
     chart_observer,
     log_observer,
     trace_observer,
 )
-from engrams.surfaces.http.rest.errors import MethodNotAllowed
+from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
 
 
@@ -62,7 +62,7 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Server
     app.add_exception_handler(EngramsError, telemetry.handle_error)
     routes = healthchecks.router(engine, settings, chosen, needs_keys(settings))
     app.include_router(routes)
-    fallback = MethodNotAllowed(routes.routes)
+    fallback = MethodNotAllowedRoutes(routes.routes)
     app.router.routes.extend(fallback.routes_for(fallback.paths))
     for mount in chosen:
         mount.install(app)
@@ -85,7 +85,7 @@ def needs_keys(settings: Settings) -> bool:
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log, activity, metrics = build.audit(settings, engine.now), ActivityChart(), RequestMetrics(engine)
+    log, activity, metrics = build.audit(settings, engine.now), OwnerActivityChart(), RequestMetrics(engine)
     app.state.audit, app.state.activity = log, activity
     app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
     observers: list[Observer | None] = [
@@ -97,6 +97,6 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
     ]
     keys = ApiKeyStore.open(settings.home)
     app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rate=serve.rate_limit, clock=engine.now, audit=log)
-    app.add_middleware(OriginMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
+    app.add_middleware(OriginGuardMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
     app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)
     app.include_router(metrics.router())

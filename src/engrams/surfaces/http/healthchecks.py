@@ -47,8 +47,11 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
     ``keyed``: requests without a key see only ok or not."""
     routes = APIRouter(tags=["health"])
     late = StoreError(f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.", hint="Look whether another process holds it.")
-    stuck = StoreHealth(late, {}, 0.0, {"ok": True})
-    reading, models = BackgroundReading(lambda: read_state(engine, settings)), BackgroundReading(ModelServerHealth(settings).check)
+    stuck = StoreHealthSnapshot(late, {}, 0.0, {"ok": True})
+    reading, models = (
+        LatestBackgroundReading(lambda: read_state(engine, settings)),
+        LatestBackgroundReading(ModelServerHealthChecker(settings).check),
+    )
 
     @routes.get("/health")
     async def health(request: Request) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
 
 
 @dataclass(frozen=True, slots=True)
-class StoreHealth:
+class StoreHealthSnapshot:
     """State of store, jobs and disk.
 
     ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
@@ -89,7 +92,7 @@ class StoreHealth:
     disk: dict[str, Json]
 
 
-class BackgroundReading(Generic[T]):
+class LatestBackgroundReading(Generic[T]):
     """Newest result of a blocking reader.
 
     It runs in a thread of its own, and requests share one run of it: neither work that takes long nor a store that hangs delays an
@@ -123,7 +126,7 @@ class BackgroundReading(Generic[T]):
             self._last = done.result()
 
 
-class ModelServerHealth:
+class ModelServerHealthChecker:
     """Reachability of the configured model servers, cached for 15 seconds."""
 
     def __init__(self, settings: Settings) -> None:
@@ -152,17 +155,17 @@ def store_location(settings: Settings) -> str:
     return url or str(settings.home.expanduser() / "memory.db")
 
 
-def read_state(engine: MemoryEngine, settings: Settings) -> StoreHealth:
+def read_state(engine: MemoryEngine, settings: Settings) -> StoreHealthSnapshot:
     """Read the state of store, jobs and disk; blocking."""
     disk = _check_disk(settings)
     try:
         found = engine.status()
     except EngramsError as fault:
-        return StoreHealth(fault, {}, 0.0, disk)
-    return StoreHealth(None, found["jobs"], found["lag_seconds"], disk)
+        return StoreHealthSnapshot(fault, {}, 0.0, disk)
+    return StoreHealthSnapshot(None, found["jobs"], found["lag_seconds"], disk)
 
 
-def _run_checks(found: StoreHealth, reached: Mapping[str, bool] | None, request: Request) -> dict[str, dict[str, Json]]:
+def _run_checks(found: StoreHealthSnapshot, reached: Mapping[str, bool] | None, request: Request) -> dict[str, dict[str, Json]]:
     checks: dict[str, dict[str, Json]] = {}
     if found.fault is not None:
         checks["store"] = {"ok": False, "problem": found.fault.message, "hint": found.fault.hint}

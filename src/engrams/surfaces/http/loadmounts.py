@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.errors import MethodNotAllowed
+from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes
 from engrams.types import Json
 
 MODULES = (
@@ -48,7 +48,7 @@ class RouterMount:
         app.state.engine = self._engine
         for router in self._routers:
             app.include_router(router)
-        fallback = MethodNotAllowed([route for router in self._routers for route in router.routes])
+        fallback = MethodNotAllowedRoutes([route for router in self._routers for route in router.routes])
         app.router.routes.extend(fallback.routes_for(fallback.paths))
 
     async def start(self) -> None:

@@ -15,7 +15,7 @@ _EXPOSED = b"etag, location, retry-after, x-request-id"
 _CONTAINER_NAMES = (".docker.internal", ".containers.internal")
 
 
-class OriginMiddleware:
+class OriginGuardMiddleware:
     """Refuse (403) foreign ``Host`` and ``Origin`` headers.
 
     An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the names under

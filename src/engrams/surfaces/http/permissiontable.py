@@ -10,7 +10,7 @@ OPEN = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Permission:
+class OperationPermission:
     """Right and name of one operation.
 
     ``operation``: its name in the GenAI conventions, if it has one."""
@@ -29,11 +29,11 @@ class Permission:
         return self.operation == "search_memory"
 
 
-def _index_permissions(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], Permission]]]:
-    found: dict[tuple[str, int], list[tuple[tuple[str, ...], Permission]]] = {}
+def _index_permissions(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], OperationPermission]]]:
+    found: dict[tuple[str, int], list[tuple[tuple[str, ...], OperationPermission]]] = {}
     for method, path, right, name, operation in rows:
         parts = tuple(path.split("/")[1:])
-        found.setdefault((method, len(parts)), []).append((parts, Permission(name, right, path, operation)))
+        found.setdefault((method, len(parts)), []).append((parts, OperationPermission(name, right, path, operation)))
     return found
 
 
@@ -139,15 +139,15 @@ _PERMISSIONS = _index_permissions(
 
 _V1_SEGMENTS = frozenset(parts[1] for rows in _PERMISSIONS.values() for parts, _ in rows if parts[0] == "v1" and len(parts) > 1)
 _SLASHED = ("v1", "v2", "v3", "api")
-_NOTHING = Permission("nothing", "read", "other")
-_PROXIED = Permission("proxy", PROXY, "proxy")
-_CHAT = Permission("proxy.chat", PROXY, "/v1/chat/completions")
-_MCP, _MCP_SEARCH = Permission("mcp", "write", "/mcp"), Permission("mcp", "read", "/mcp/search")
+_NOTHING = OperationPermission("nothing", "read", "other")
+_PROXIED = OperationPermission("proxy", PROXY, "proxy")
+_CHAT = OperationPermission("proxy.chat", PROXY, "/v1/chat/completions")
+_MCP, _MCP_SEARCH = OperationPermission("mcp", "write", "/mcp"), OperationPermission("mcp", "read", "/mcp/search")
 """Tools over MCP; those of the profile ``search`` only read."""
-_FILES = Permission("view.page", OPEN, "/ui/")
+_FILES = OperationPermission("view.page", OPEN, "/ui/")
 
 
-def find_permission(method: str, path: str) -> Permission:
+def find_permission(method: str, path: str) -> OperationPermission:
     """Find the permission of a request.
 
     Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours takes the right to read; every other path

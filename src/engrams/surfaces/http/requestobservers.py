@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engrams.build import AuditLog
 
 
-def chart_observer(chart: ActivityChart, clock: Clock) -> Observer:
+def chart_observer(chart: OwnerActivityChart, clock: Clock) -> Observer:
     """Create an observer that fills the owner's activity chart."""
 
     def note(seen: ObservedRequest) -> None:
@@ -86,7 +86,7 @@ _TIMES = 500
 
 
 @dataclass(slots=True)
-class ActivityMinute:
+class ActivityMinuteCounts:
     """``at``: minutes since 1970. ``times``: milliseconds of its searches, the first 500."""
 
     at: int
@@ -103,12 +103,12 @@ class ActivityMinute:
         return sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))] if self.times else 0.0
 
 
-class ActivityChart:
+class OwnerActivityChart:
     """Last day of activity, in memory, for the latest thousand owners."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owners: OrderedDict[str, deque[ActivityMinute]] = OrderedDict()
+        self._owners: OrderedDict[str, deque[ActivityMinuteCounts]] = OrderedDict()
 
     def record(self, owner: str, minute: int, *, status: int, search: bool, write: bool, milliseconds: float) -> None:
         with self._lock:
@@ -118,7 +118,7 @@ class ActivityChart:
                 self._owners.popitem(last=False)
             # A clock that goes backwards adds to the minute that is there.
             if not held or held[-1].at < minute:
-                held.append(ActivityMinute(minute))
+                held.append(ActivityMinuteCounts(minute))
             now = held[-1]
             now.requests += 1
             now.errors += status >= 500
@@ -127,7 +127,7 @@ class ActivityChart:
             if search and len(now.times) < _TIMES:
                 now.times.append(milliseconds)
 
-    def minutes_since(self, owner: str, since: int) -> Sequence[ActivityMinute]:
+    def minutes_since(self, owner: str, since: int) -> Sequence[ActivityMinuteCounts]:
         """The minutes from ``since`` on in which there was something."""
         with self._lock:
             return [minute for minute in self._owners.get(owner, ()) if minute.at >= since]
@@ -148,7 +148,7 @@ class RequestMetrics:
         )
         self._refused = Counter("engrams_keys_refused", "Requests with a wrong key.", registry=self._registry)
         self._search = Histogram("engrams_search_duration_seconds", "Searches.", buckets=_BUCKETS, registry=self._registry)
-        self._registry.register(StoreCollector(engine))
+        self._registry.register(StoreMetricsCollector(engine))
 
     def record(self, seen: ObservedRequest) -> None:
         method = seen.method if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
@@ -172,7 +172,7 @@ class RequestMetrics:
         return routes
 
 
-class StoreCollector(Collector):
+class StoreMetricsCollector(Collector):
     """Collector of the store's numbers and its reachability."""
 
     def __init__(self, engine: MemoryEngine) -> None:

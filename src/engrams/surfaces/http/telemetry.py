@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from engrams import errors
 from engrams.clock import new_id
 from engrams.ports import Clock
-from engrams.surfaces.http.permissiontable import Permission, find_permission
+from engrams.surfaces.http.permissiontable import OperationPermission, find_permission
 from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class ObservedRequest:
     ``start``: nanoseconds since 1970."""
 
     id: str
-    permission: Permission
+    permission: OperationPermission
     method: str
     status: int
     seconds: float

@@ -67,7 +67,7 @@ class MemoryTools:
         key: Annotated[str, Field(description="Your own id for it: the same key is stored once.")] = "",
         project: Project = "",
         conversation: Conversation = "",
-    ) -> tooloutputs.AddOutput:
+    ) -> tooloutputs.MemoryAddOutput:
         """Remember a text or the messages of a conversation, once."""
         scope = self._bound.call_scope(project, conversation)
         if bool(text.strip()) == bool(messages):
@@ -79,7 +79,7 @@ class MemoryTools:
             receipts = (self._engine.add(turn, scope=scope, kind=Kind(kind)),)
         for receipt in receipts:
             self._add_tags(receipt, tags or [])
-        return tooloutputs.AddOutput([tooloutputs.to_write(receipt) for receipt in receipts])
+        return tooloutputs.MemoryAddOutput([tooloutputs.to_write(receipt) for receipt in receipts])
 
     def memory_search(
         self,
@@ -166,10 +166,10 @@ class MemoryTools:
         report = self._engine.preview([record.id], "forget", scope)
         return tooloutputs.to_changed(record if preview else self._engine.forget(record.id, scope=scope, reason=reason), report)
 
-    def memory_history(self, id: Id) -> tooloutputs.HistoryOutput:
+    def memory_history(self, id: Id) -> tooloutputs.MemoryHistoryOutput:
         """List every change of one memory, oldest first."""
         record = self._bound.get(id)
-        return tooloutputs.HistoryOutput(
+        return tooloutputs.MemoryHistoryOutput(
             [tooloutputs.to_change(entry) for entry in self._engine.history(record.id, scope=self._bound.root)]
         )
 
@@ -197,16 +197,16 @@ class MemoryTools:
         other: Annotated[str, Field(description="The id of the memory it belongs with.", min_length=1)],
         weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
         remove: Annotated[bool, Field(description="Undo such a link instead.")] = False,
-    ) -> tooloutputs.LinkOutput:
+    ) -> tooloutputs.MemoryLinkOutput:
         """Link two memories, so that finding one leads to the other.
 
         It can be undone with remove."""
         first, second = self._bound.get(id), self._bound.get(other)
         if remove:
             gone = self._engine.links.unlink(first.id, second.id, scope=self._bound.root)
-            return tooloutputs.LinkOutput(first.id, second.id, 0.0, gone)
+            return tooloutputs.MemoryLinkOutput(first.id, second.id, 0.0, gone)
         edge = self._engine.links.link(first.id, second.id, scope=self._bound.root, weight=weight)
-        return tooloutputs.LinkOutput(edge.source, edge.target, edge.weight, True)
+        return tooloutputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
     def _add_tags(self, receipt: Receipt, tags: list[str]) -> None:
         if not tags or not receipt.id or receipt.outcome == "refused":

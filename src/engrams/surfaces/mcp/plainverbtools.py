@@ -96,10 +96,10 @@ class PlainVerbTools:
 
     def link(
         self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5
-    ) -> tooloutputs.LinkOutput:
+    ) -> tooloutputs.MemoryLinkOutput:
         """Link two memories, so that finding one leads to the other."""
         edge = self._links.link(self._bound.get(id).id, self._bound.get(other).id, scope=self._bound.root, weight=weight)
-        return tooloutputs.LinkOutput(edge.source, edge.target, edge.weight, True)
+        return tooloutputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
     def tag(
         self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False

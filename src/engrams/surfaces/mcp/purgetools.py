@@ -65,7 +65,7 @@ class PurgeOutput:
     places: list[PurgePlaceOutput]
 
 
-class EraseTools:
+class PurgeTools:
     """Serve purges, each only after a preview that named what goes."""
 
     def __init__(self, bound: ScopedEngine) -> None:

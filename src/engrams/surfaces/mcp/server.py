@@ -36,7 +36,7 @@ PROFILES = {
     "graph": ("knowledgegraphtools", "KnowledgeGraphTools"),
     "search": ("searchfetchtools", "SearchFetchTools"),
     "garden": ("gardentools", "GardenTools"),
-    "erase": ("purgetools", "EraseTools"),
+    "erase": ("purgetools", "PurgeTools"),
 }
 """Profile -> module and class of its tools; only the chosen one is loaded."""
 
@@ -73,7 +73,7 @@ _GUESSED: dict[str, tuple[str, ...]] = {
 _WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")
 
 
-class StrictServer(MCPServer[Any]):
+class StrictMcpServer(MCPServer[Any]):
     """A server whose tools refuse unknown arguments, which the SDK would drop."""
 
     async def list_tools(self) -> list[Tool]:
@@ -106,7 +106,7 @@ def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") 
     ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to close."""
     if profile not in PROFILES:
         raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
-    server = StrictServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
+    server = StrictMcpServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
     bound = ScopedEngine(engine, scope)
     module, name = PROFILES[profile]
     getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)

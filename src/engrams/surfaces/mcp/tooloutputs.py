@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.types import HistoryEntry, Hit, Receipt, Record, RelatedMemory
 
 if TYPE_CHECKING:
-    from engrams.build import ChangeReport
+    from engrams.build import SourceChangeReport
     from engrams.surfaces.mcp.scopedengine import ScopedEngine
 
 
@@ -55,7 +55,7 @@ class ChangedMemoryOutput(MemoryOutput):
 
 
 @dataclass(frozen=True)
-class FactOutput:
+class DerivedFactOutput:
     """Fact derived from a found memory."""
 
     id: str
@@ -75,7 +75,7 @@ class SearchMatchOutput:
     status: str
     recorded_at: str
     speaker: str
-    facts: list[FactOutput]
+    facts: list[DerivedFactOutput]
     outdated: str = ""
 
 
@@ -111,14 +111,14 @@ class WriteReceiptOutput:
 
 
 @dataclass(frozen=True)
-class AddOutput:
+class MemoryAddOutput:
     """Results, one for each text, in order."""
 
     results: list[WriteReceiptOutput]
 
 
 @dataclass(frozen=True)
-class LinkOutput:
+class MemoryLinkOutput:
     """Link; done is false if there was nothing to undo."""
 
     source: str
@@ -152,7 +152,7 @@ class HistoryEntryOutput:
 
 
 @dataclass(frozen=True)
-class HistoryOutput:
+class MemoryHistoryOutput:
     """Changes, oldest first."""
 
     changes: list[HistoryEntryOutput]
@@ -202,7 +202,7 @@ def to_memory(record: Record) -> MemoryOutput:
     )
 
 
-def to_changed(record: Record, report: ChangeReport | None) -> ChangedMemoryOutput:
+def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryOutput:
     sources = [SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources] if report else []
     return ChangedMemoryOutput(**vars(to_memory(record)), sources=sources, also_said_in=list(report.also_said_in) if report else [])
 
@@ -222,7 +222,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         status=str(hit.status),
         recorded_at=record.recorded_at.isoformat(),
         speaker=record.speaker or record.role,
-        facts=[FactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
+        facts=[DerivedFactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
         outdated=hit.outdated.by if hit.outdated else "",
     )
 

@@ -12,7 +12,7 @@ import httpx2
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from engrams.surfaces.proxy.chatrequest import ProxyRequest
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.upstreamservers import RawHeaders
 
@@ -118,7 +118,7 @@ class StreamedAnswerRecorder:
     The user's turn is stored before the first chunk, the answer's after the last. At most ``limit`` characters are collected, however the
     bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``: that of the answer."""
 
-    def __init__(self, memory: TimeLimitedEngine, chat_request: ProxyRequest, limit: int) -> None:
+    def __init__(self, memory: TimeLimitedEngine, chat_request: ParsedProxyRequest, limit: int) -> None:
         assert chat_request.caller is not None
         self.finished = False
         self.failed = False

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
 from engrams.surfaces.proxy.chatprotocols import NOTE, ChatDialect, error_response
-from engrams.surfaces.proxy.chatrequest import ProxyRequest, ResponseSessionMap, parse_request
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.jsonsplice import append_member
-from engrams.surfaces.proxy.memorydeadlines import RequestMemory, TimeLimitedEngine
-from engrams.surfaces.proxy.upstreamservers import RawHeaders, UpstreamRoutes, UpstreamServer, no_upstream_error, response_headers
+from engrams.surfaces.proxy.memorydeadlines import RequestMemoryContext, TimeLimitedEngine
+from engrams.surfaces.proxy.upstreamservers import RawHeaders, UpstreamRouter, UpstreamServer, no_upstream_error, response_headers
 from engrams.types import Hit, Json
 
 BODY_BYTES = 256_000_000
@@ -27,10 +27,10 @@ _REFUSED = (400, 413, 422)
 _log = logging.getLogger("engrams.proxy")
 
 
-class ChatEndpoint:
+class ProxyChatEndpoint:
     """Endpoint of one dialect before its upstreams."""
 
-    def __init__(self, upstreams: UpstreamRoutes, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
+    def __init__(self, upstreams: UpstreamRouter, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
         self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect
         self._threads = ResponseSessionMap()
 
@@ -56,7 +56,12 @@ class ChatEndpoint:
         return answer
 
     async def _answer(
-        self, request: Request, chat_request: ProxyRequest, memory: RequestMemory, upstream: UpstreamServer, gone: asyncio.Task[None]
+        self,
+        request: Request,
+        chat_request: ParsedProxyRequest,
+        memory: RequestMemoryContext,
+        upstream: UpstreamServer,
+        gone: asyncio.Task[None],
     ) -> Response:
         note = {NOTE: memory.note}
         try:
@@ -64,7 +69,7 @@ class ChatEndpoint:
             if answer.status_code in _REFUSED and memory.text:
                 await answer.aclose()
                 _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
-                memory = RequestMemory("", (), "skipped:refused")
+                memory = RequestMemoryContext("", (), "skipped:refused")
                 note = {NOTE: memory.note}
                 answer = await self._send(request, chat_request, upstream)
             if answer.status_code != 200 or chat_request.caller is None:
@@ -77,7 +82,9 @@ class ChatEndpoint:
             return upstream.unreachable_error(fault, note)
         return await self._answer_whole(answer, body, chat_request, memory)
 
-    async def _send(self, request: Request, chat_request: ProxyRequest, upstream: UpstreamServer, memory: str = "") -> httpx2.Response:
+    async def _send(
+        self, request: Request, chat_request: ParsedProxyRequest, upstream: UpstreamServer, memory: str = ""
+    ) -> httpx2.Response:
         body = chat_request.upstream_body(memory)
         headers = upstream.request_headers(request.headers.raw, b"content-length", b"accept-encoding")
         # Plain bytes: a compressed stream would have to be unpacked here before it could be read along.
@@ -85,7 +92,9 @@ class ChatEndpoint:
         url = upstream.url_for(self._dialect.path.encode(), request.scope["query_string"])
         return await upstream.send("POST", url, headers, body)
 
-    async def _answer_whole(self, answer: httpx2.Response, body: bytes, chat_request: ProxyRequest, memory: RequestMemory) -> Response:
+    async def _answer_whole(
+        self, answer: httpx2.Response, body: bytes, chat_request: ParsedProxyRequest, memory: RequestMemoryContext
+    ) -> Response:
         """Store the turns of a whole answer and name the memories used."""
         headers = _with_note(response_headers(answer, decoded=True), {NOTE: memory.note})
         parsed = _parse_json(body)
@@ -132,7 +141,7 @@ def _with_note(headers: RawHeaders, note: dict[str, str]) -> RawHeaders:
     return [*headers, *((name.encode(), value.encode()) for name, value in note.items())]
 
 
-def _is_stream(answer: httpx2.Response, chat_request: ProxyRequest) -> bool:
+def _is_stream(answer: httpx2.Response, chat_request: ParsedProxyRequest) -> bool:
     """Detect a stream by the answer: servers may ignore `stream`."""
     kind = answer.headers.get("content-type", "")
     if chat_request.dialect.lines:

@@ -16,7 +16,7 @@ from engrams.types import Json, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class ProxyRequest:
+class ParsedProxyRequest:
     """Parsed request; without ``caller`` memory is not used.
 
     ``skip_reason`` says why; with a caller its turns are stored."""
@@ -73,27 +73,27 @@ class ProxyRequest:
 
 def parse_request(
     headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: ChatDialect = CHAT, threads: ResponseSessionMap | None = None
-) -> ProxyRequest:
+) -> ParsedProxyRequest:
     """Parse a request; never raises.
 
     A request that memory cannot use goes upstream as it is."""
     envelope = parse_envelope(raw, dialect.shape)
     if envelope is None:
-        return ProxyRequest(raw, None, None, "request", dialect=dialect)
+        return ParsedProxyRequest(raw, None, None, "request", dialect=dialect)
     try:
         caller = identify(headers, envelope, settings)
     except ScopeError:
-        return ProxyRequest(raw, envelope, None, "identity", dialect=dialect)
+        return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect)
     if caller.skip_reason:
-        return ProxyRequest(raw, envelope, None, caller.skip_reason, dialect=dialect)
+        return ParsedProxyRequest(raw, envelope, None, caller.skip_reason, dialect=dialect)
     if is_client_task(headers, envelope) or _is_completion(envelope):
-        return ProxyRequest(raw, envelope, None, "task", dialect=dialect)
+        return ParsedProxyRequest(raw, envelope, None, "task", dialect=dialect)
     if threads is not None and envelope.thread_id and caller.session == envelope.thread_id:
         session = threads.session(envelope.thread_id)
         caller = replace(caller, session=session, message=caller.message or threads.latest(session))
     said = _question_turn(caller, envelope)
     skip = "" if said else "no_question"
-    return ProxyRequest(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
+    return ParsedProxyRequest(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
 
 
 def _is_completion(envelope: ParsedChatRequest) -> bool:

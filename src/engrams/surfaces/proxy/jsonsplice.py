@@ -36,7 +36,7 @@ PROMPT = ChatRequestLayout("prompt", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
-class JsonMember:
+class JsonMemberSpan:
     """Member of the outermost object: offsets of the whole and its value."""
 
     key: str
@@ -51,7 +51,7 @@ class ParsedChatRequest:
 
     text: str
     fields: Mapping[str, Json]
-    members: tuple[JsonMember, ...]
+    members: tuple[JsonMemberSpan, ...]
     messages: tuple[Json, ...]
     spans: tuple[Span, ...]
     shape: ChatRequestLayout = MESSAGES
@@ -143,7 +143,7 @@ def attachment_types(content: Json) -> tuple[str, ...]:
 
 def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
     fields: dict[str, Json] = {}
-    members: list[JsonMember] = []
+    members: list[JsonMemberSpan] = []
     spans: tuple[Span, ...] = ()
     at = _skip_char(text, 0, "{")
     while text[at] != "}":
@@ -155,7 +155,7 @@ def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
             fields[key], spans, end = _parse_array(text, value_at)
         else:
             fields[key], end = _DECODER.raw_decode(text, value_at)
-        members.append(JsonMember(key, at, value_at, end))
+        members.append(JsonMemberSpan(key, at, value_at, end))
         at = _next_item(text, end, "}")
     if _skip_blanks(text, at + 1) != len(text):
         return None

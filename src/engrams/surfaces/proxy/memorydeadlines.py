@@ -15,7 +15,7 @@ from typing import Any
 from engrams.engine import MemoryEngine
 from engrams.ports import ModelFollower
 from engrams.surfaces.proxy.calleridentity import ChatCaller
-from engrams.surfaces.proxy.chatrequest import ProxyRequest
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.types import Context, Hit, Json, Scope, Turn
 
 DRAIN_SECONDS = 10.0
@@ -47,7 +47,7 @@ DEFAULT_DEADLINES = MemoryDeadlines()
 
 
 @dataclass(frozen=True, slots=True)
-class RequestMemory:
+class RequestMemoryContext:
     """Memory for a request: prompt text, its hits, and the header note."""
 
     text: str
@@ -72,7 +72,7 @@ class TimeLimitedEngine:
         """Count lookups by outcome, and turns stored and lost."""
         return dict(self._counts)
 
-    async def find_memory(self, chat_request: ProxyRequest) -> RequestMemory:
+    async def find_memory(self, chat_request: ParsedProxyRequest) -> RequestMemoryContext:
         """Find memory for the request, or the reason for none."""
         if chat_request.skip_reason or chat_request.caller is None or chat_request.question is None:
             return self._skip_memory(chat_request.skip_reason)
@@ -135,18 +135,18 @@ class TimeLimitedEngine:
         above = sum(hit.score >= caller.threshold for hit in context.hits)
         return context if above == len(context.hits) else ask(limit=above)
 
-    def _use_context(self, chat_request: ProxyRequest, context: Context) -> RequestMemory:
+    def _use_context(self, chat_request: ParsedProxyRequest, context: Context) -> RequestMemoryContext:
         """Drop irrelevant memories and those the conversation already holds."""
         known = all(chat_request.contains(hit.record.text) for hit in context.hits)
         hits = () if context.abstain or known else context.hits
         text = context.text if hits else "\n\n".join(part for part in (context.prefix, context.summary) if part)
         note = f"used:{len(hits)}" if text else "none"
         self._counts["used" if text else "none"] += 1
-        return RequestMemory(text, hits, note)
+        return RequestMemoryContext(text, hits, note)
 
-    def _skip_memory(self, reason: str) -> RequestMemory:
+    def _skip_memory(self, reason: str) -> RequestMemoryContext:
         self._counts[f"skipped:{reason}"] += 1
-        return RequestMemory("", (), f"skipped:{reason}")
+        return RequestMemoryContext("", (), f"skipped:{reason}")
 
     async def _run(self, work: Callable[[], Any], seconds: float) -> tuple[Any, str]:
         """Run in a thread; None and a reason without a timely result."""

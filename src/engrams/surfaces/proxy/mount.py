@@ -18,11 +18,11 @@ from engrams import types
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, cancel_task, run_call, wait_disconnect
-from engrams.surfaces.proxy.chatendpoint import ChatEndpoint
+from engrams.surfaces.proxy.chatendpoint import ProxyChatEndpoint
 from engrams.surfaces.proxy.chatprotocols import CHAT, DIALECTS, error_response
 from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, MemoryDeadlines, TimeLimitedEngine
-from engrams.surfaces.proxy.quoteanswers import HOW, OfflineChat
-from engrams.surfaces.proxy.upstreamservers import ModelCatalogue, UpstreamRoutes, no_upstream_error, response_headers
+from engrams.surfaces.proxy.quoteanswers import HOW, QuoteAnswerEndpoint
+from engrams.surfaces.proxy.upstreamservers import UpstreamModelLister, UpstreamRouter, no_upstream_error, response_headers
 from engrams.types import Json
 
 _OPENAI = ("/v1/chat", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses", "/v1/audio", "/v1/images", "/v1/files")
@@ -41,22 +41,22 @@ class ProxyMount:
     def __init__(self, engine: MemoryEngine, settings: Settings, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
         self._settings = settings
         self._memory = TimeLimitedEngine(engine, deadlines)
-        self._upstreams = UpstreamRoutes(settings.serve)
+        self._upstreams = UpstreamRouter(settings.serve)
         self._warming: asyncio.Task[None] | None = None
         self._interval = sys.getswitchinterval()
 
     def install(self, app: FastAPI) -> None:
         if not self._upstreams:
-            offline = OfflineChat(self._memory, self._settings)
+            offline = QuoteAnswerEndpoint(self._memory, self._settings)
             app.router.routes.append(Route(CHAT.path, offline.chat, methods=["POST"]))
             app.router.routes.append(Route("/v1/models", offline.models, methods=["GET"]))
             app.router.routes.append(Route("/v1/models/{name}", offline.models, methods=["GET"]))
         else:
             for dialect in DIALECTS:
-                chat = ChatEndpoint(self._upstreams, self._memory, self._settings, dialect)
+                chat = ProxyChatEndpoint(self._upstreams, self._memory, self._settings, dialect)
                 app.router.routes.append(Route(dialect.path, chat.__call__, methods=["POST"]))
             if self._upstreams.routes:
-                catalogue = ModelCatalogue(self._upstreams)
+                catalogue = UpstreamModelLister(self._upstreams)
                 app.router.routes.append(Route("/v1/models", catalogue.models, methods=["GET"]))
                 app.router.routes.append(Route("/api/tags", catalogue.tags, methods=["GET"]))
         app.mount("/", self._relay_any)

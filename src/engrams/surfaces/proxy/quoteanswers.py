@@ -12,7 +12,7 @@ from engrams import clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chatendpoint import BODY_BYTES, hit_to_dict, read_body
 from engrams.surfaces.proxy.chatprotocols import NOTE, error_response, sse_event
-from engrams.surfaces.proxy.chatrequest import ProxyRequest, parse_request
+from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, parse_request
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.types import Hit, Json, Kind
 
@@ -25,7 +25,7 @@ _SILENT = "[engrams, offline] No language model is connected, and this request l
 _QUOTE = 300
 
 
-class OfflineChat:
+class QuoteAnswerEndpoint:
     """Chat endpoint and model list without an upstream."""
 
     def __init__(self, memory: TimeLimitedEngine, settings: Settings) -> None:
@@ -65,7 +65,7 @@ class OfflineChat:
         return Response(json.dumps(body), media_type="application/json")
 
 
-def quote_hits(chat_request: ProxyRequest, hits: Sequence[Hit]) -> str:
+def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
     """Format label, dated quotes, and the way to a real answer."""
     if chat_request.caller is None:
         return f"{_SILENT} {HOW}"
@@ -90,7 +90,7 @@ def _completion_body(text: str) -> dict[str, Json]:
     return {**_completion_head("chat.completion"), "choices": [choice], "usage": _usage()}
 
 
-async def _chunks(chat_request: ProxyRequest, text: str) -> AsyncIterator[bytes]:
+async def _chunks(chat_request: ParsedProxyRequest, text: str) -> AsyncIterator[bytes]:
     head = _completion_head("chat.completion.chunk")
     for place, piece in enumerate(text.splitlines(keepends=True)):
         delta = {"role": "assistant", "content": piece} if place == 0 else {"content": piece}

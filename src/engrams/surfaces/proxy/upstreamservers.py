@@ -114,7 +114,7 @@ class UpstreamServer:
         return error_response(502, text, "upstream_unreachable", note)
 
 
-class UpstreamRoutes:
+class UpstreamRouter:
     """Upstream servers by model: first matching route, else the main one."""
 
     def __init__(self, settings: ServeSettings) -> None:
@@ -157,10 +157,10 @@ def _hop_headers(pairs: RawHeaders) -> frozenset[bytes]:
 _SECONDS = 10.0
 
 
-class ModelCatalogue:
+class UpstreamModelLister:
     """Model lists of all upstreams; failing ones are left out."""
 
-    def __init__(self, upstreams: UpstreamRoutes) -> None:
+    def __init__(self, upstreams: UpstreamRouter) -> None:
         self._upstreams = upstreams
 
     async def models(self, request: Request) -> Response:

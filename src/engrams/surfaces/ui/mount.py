@@ -49,11 +49,11 @@ _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
 
 
-class PageMount:
+class WebPageMount:
     """Serve the page's static files; its data comes from the API."""
 
     def __init__(self) -> None:
-        self._files = PageFiles()
+        self._files = PageFileCollection()
 
     def install(self, app: FastAPI) -> None:
         app.router.routes.append(Route("/", self._index, methods=["GET"], include_in_schema=False))
@@ -75,7 +75,7 @@ class PageMount:
         current = request.path_params["mark"] == self._files.mark
         return self._answer(request, self._files.get(request.path_params["path"]), _CACHE_FOREVER if current else _REVALIDATE)
 
-    def _answer(self, request: Request, asset: PageFile | None, cache_control: str) -> Response:
+    def _answer(self, request: Request, asset: ServedPageFile | None, cache_control: str) -> Response:
         if asset is None:
             return Response("There is no such file.", 404, _HEADERS, "text/plain; charset=utf-8")
         headers = {**_HEADERS, "etag": asset.etag, "cache-control": cache_control}
@@ -86,9 +86,9 @@ class PageMount:
         return Response(asset.body, headers=headers, media_type=asset.media)
 
 
-def create_mount(engine: MemoryEngine, settings: Settings) -> PageMount:  # noqa: ARG001 - the signature of every mount
+def create_mount(engine: MemoryEngine, settings: Settings) -> WebPageMount:  # noqa: ARG001 - the signature of every mount
     """Create the page mount."""
-    return PageMount()
+    return WebPageMount()
 
 
 ROOT = Path(__file__).parent / "static"
@@ -105,7 +105,7 @@ _MIN_PACKED_BYTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class PageFile:
+class ServedPageFile:
     """File as served; ``packed``: gzipped body, empty where that gains nothing."""
 
     body: bytes
@@ -114,13 +114,13 @@ class PageFile:
     etag: str
 
 
-class PageFiles:
+class PageFileCollection:
     """All files by path, read at the first request.
 
     ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser may cache a file for ever and never
     mixes two versions."""
 
-    def get(self, path: str) -> PageFile | None:
+    def get(self, path: str) -> ServedPageFile | None:
         return self._files.get(path)
 
     @cached_property
@@ -136,7 +136,7 @@ class PageFiles:
         return {**found, "js/words.js": vocabulary_module()}
 
     @cached_property
-    def _files(self) -> Mapping[str, PageFile]:
+    def _files(self) -> Mapping[str, ServedPageFile]:
         page = self._bodies["index.html"].replace(PREFIX.encode(), f"{PREFIX}{self.mark}/".encode())
         return {path: _to_file(path, body) for path, body in {**self._bodies, "index.html": page}.items()}
 
@@ -154,6 +154,6 @@ def vocabulary_module() -> bytes:
     return "".join(f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()).encode()
 
 
-def _to_file(path: str, body: bytes) -> PageFile:
+def _to_file(path: str, body: bytes) -> ServedPageFile:
     packed = gzip.compress(body, 9, mtime=0) if len(body) >= _MIN_PACKED_BYTES else b""
-    return PageFile(body, packed, _TYPES["." + path.rpartition(".")[2]], f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"')
+    return ServedPageFile(body, packed, _TYPES["." + path.rpartition(".")[2]], f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"')

@@ -11,13 +11,13 @@ import numpy as np
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
-from engrams.ports import LEARNED, Chat, ChatAnswer, Clock, Embedder, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import LEARNED, ChatAnswer, ChatModel, Clock, Embedder, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import JOBS, Settings
 from engrams.tend.garden.cyclestate import (
-    CycleProgress,
-    CycleReport,
+    GardenCycleProgress,
+    GardenCycleReport,
     GardenState,
-    GardenStates,
+    GardenStateStore,
     compute_allowance,
     decode,
     encode,
@@ -30,7 +30,7 @@ from engrams.tend.garden.rulejobs import (
     STATEMENTS,
     GardenJobInput,
     GardenPlan,
-    GardenStep,
+    PlannedGardenStep,
     StatementConflict,
     find_conflicts,
     prune_weak,
@@ -65,7 +65,7 @@ class GardenDeps:
 
     store: Store
     embedder: Embedder
-    chat: Chat | None
+    chat: ChatModel | None
     clock: Clock
     settings: Settings
     chores: Mapping[str, Chore]
@@ -73,7 +73,7 @@ class GardenDeps:
 
 
 @dataclass(frozen=True, slots=True)
-class CycleRequest:
+class GardenCycleRequest:
     """Request for a cycle.
 
     ``job``: id of the queued job. ``jobs``: names of the jobs to run (empty: as configured). ``manual``: a person asked; then neither
@@ -87,11 +87,11 @@ class CycleRequest:
     alive: Callable[[], None] = lambda: None
 
 
-class CycleRunner:
+class GardenCycleRunner:
     """Plans and runs cycles; the queue runs one per owner."""
 
     def __init__(self, deps: GardenDeps) -> None:
-        self.deps, self.states = deps, GardenStates(deps.store)
+        self.deps, self.states = deps, GardenStateStore(deps.store)
         self._section = deps.settings.garden
 
     # ------------------------------------------------------------------------------------------------------- planning
@@ -101,7 +101,7 @@ class CycleRunner:
 
         A memory is in one step at most."""
         garden, notes = self.load_scope(owner, self._select_jobs(jobs))
-        steps: list[GardenStep] = []
+        steps: list[PlannedGardenStep] = []
         for job in self._select_jobs(jobs):
             steps += self._plan_job(job, garden)
         if "agent" in self._select_jobs(jobs) and self._model_tokens():
@@ -126,7 +126,7 @@ class CycleRunner:
         settled = frozenset(self.states.get(owner).settled)
         return GardenJobInput(owner, deps.clock(), self._section, records, vectors, tuple(edges.values()), settled), notes
 
-    def _plan_job(self, job: str, garden: GardenJobInput) -> list[GardenStep]:
+    def _plan_job(self, job: str, garden: GardenJobInput) -> list[PlannedGardenStep]:
         match job:
             case "verify":
                 return verify_files(garden)
@@ -147,7 +147,7 @@ class CycleRunner:
 
     # ------------------------------------------------------------------------------------------------------- running
 
-    def run(self, request: CycleRequest) -> CycleReport:
+    def run(self, request: GardenCycleRequest) -> GardenCycleReport:
         """Run a cycle, or the rest of an interrupted one.
 
         ``ended`` of the report says that it is over. ModelError and BudgetError end its model's part only."""
@@ -165,7 +165,7 @@ class CycleRunner:
             report = replace(progress.report, state="paused", notes=(*progress.report.notes, "somebody was here"))
         return replace(report, ended=self.deps.clock().isoformat())
 
-    def close_cycle(self, owner: Scope, report: CycleReport) -> tuple[GardenState, OwnerStateRow]:
+    def close_cycle(self, owner: Scope, report: GardenCycleReport) -> tuple[GardenState, OwnerStateRow]:
         """Build the state after a cycle, and the row to commit."""
         counts = self.deps.store.counts(ScopeReach(owner, (owner,), tree=True))
         row = self.states.load_row(owner)
@@ -180,12 +180,12 @@ class CycleRunner:
         rows = self.deps.store.sessions(ScopeReach(owner, (owner,), tree=True), 20)
         return any(row.state == "active" and row.last_active > since for row in rows)
 
-    def _begin_cycle(self, request: CycleRequest) -> CycleProgress:
+    def _begin_cycle(self, request: GardenCycleRequest) -> GardenCycleProgress:
         """Begin a cycle, or continue this job's interrupted one.
 
         A cycle of another job is recorded as interrupted."""
         now = self.deps.clock()
-        fresh = CycleProgress(CycleReport(new_id(now), request.why, now.isoformat()), job=request.job)
+        fresh = GardenCycleProgress(GardenCycleReport(new_id(now), request.why, now.isoformat()), job=request.job)
 
         def begun(state: GardenState) -> GardenState:
             if state.going is not None and state.going.job != request.job:
@@ -199,7 +199,7 @@ class CycleRunner:
             progress = replace(progress, report=replace(progress.report, notes=tuple(dict.fromkeys((*progress.report.notes, note)))))
         return progress
 
-    def _run_job(self, job: str, request: CycleRequest, progress: CycleProgress) -> CycleProgress:
+    def _run_job(self, job: str, request: GardenCycleRequest, progress: GardenCycleProgress) -> GardenCycleProgress:
         if job == "agent":
             return self._run_agent(request, progress)
         if job in self.deps.chores:
@@ -217,13 +217,15 @@ class CycleRunner:
                     raise
         raise AssertionError("unreachable")
 
-    def _commit_job(self, owner: Scope, job: str, steps: Sequence[GardenStep], progress: CycleProgress) -> CycleProgress:
+    def _commit_job(self, owner: Scope, job: str, steps: Sequence[PlannedGardenStep], progress: GardenCycleProgress) -> GardenCycleProgress:
         progress = replace(_add_count(progress, job, len(steps)), done=(*progress.done, job))
         progress = replace(progress, report=_add_totals(progress.report, steps))
         self.commit_steps(owner, steps, progress.report.id, progress)
         return progress
 
-    def commit_steps(self, owner: Scope, steps: Sequence[GardenStep], cycle: str, progress: CycleProgress | None = None) -> None:
+    def commit_steps(
+        self, owner: Scope, steps: Sequence[PlannedGardenStep], cycle: str, progress: GardenCycleProgress | None = None
+    ) -> None:
         """Commit steps with their undo log. ConflictError: something changed meanwhile."""
         now, store = self.deps.clock(), self.deps.store
         row = self.states.load_row(owner)
@@ -242,7 +244,7 @@ class CycleRunner:
         )
         store.commit(batch)
 
-    def _make_undo_log(self, owner: Scope, steps: Sequence[GardenStep]) -> tuple[list[Any], list[Any]]:
+    def _make_undo_log(self, owner: Scope, steps: Sequence[PlannedGardenStep]) -> tuple[list[Any], list[Any]]:
         """Build the undo log of steps: changed records and links.
 
         Records: [id, version after]. Links: [source, target, type, weight before (None: no link), count before]."""
@@ -272,7 +274,7 @@ class CycleRunner:
         """Return the model's token budget; 0: it is not asked."""
         return compute_allowance(self.tokens_left(), self._section) if self.deps.chat is not None else 0
 
-    def _run_agent(self, request: CycleRequest, progress: CycleProgress) -> CycleProgress:
+    def _run_agent(self, request: GardenCycleRequest, progress: GardenCycleProgress) -> GardenCycleProgress:
         """Run the model's visit; its begin is saved first, against repetition."""
         owner, chat = request.owner, self.deps.chat
         tokens = self._model_tokens()
@@ -315,7 +317,7 @@ class CycleRunner:
 
     # ------------------------------------------------------------------------------------------------------- plumbing
 
-    def _save_progress(self, owner: Scope, progress: CycleProgress) -> CycleProgress:
+    def _save_progress(self, owner: Scope, progress: GardenCycleProgress) -> GardenCycleProgress:
         self.states.change(owner, lambda state: replace(state, going=progress))
         return progress
 
@@ -333,16 +335,16 @@ class CycleRunner:
             query = replace(query, after=page.next)
 
 
-def _add_count(progress: CycleProgress, job: str, count: int) -> CycleProgress:
+def _add_count(progress: GardenCycleProgress, job: str, count: int) -> GardenCycleProgress:
     return replace(progress, report=replace(progress.report, jobs={**progress.report.jobs, job: count}))
 
 
-def _add_notes(progress: CycleProgress, notes: Sequence[str], found: Sequence[StatementConflict]) -> CycleProgress:
+def _add_notes(progress: GardenCycleProgress, notes: Sequence[str], found: Sequence[StatementConflict]) -> GardenCycleProgress:
     merged_notes = tuple(dict.fromkeys((*progress.report.notes, *notes)))
     return replace(progress, report=replace(progress.report, notes=merged_notes, conflicts=progress.report.conflicts or len(found)))
 
 
-def _add_totals(report: CycleReport, steps: Sequence[GardenStep]) -> CycleReport:
+def _add_totals(report: GardenCycleReport, steps: Sequence[PlannedGardenStep]) -> GardenCycleReport:
     modified = {change.id for step in steps for change in step.changes}
     gone = sum(len(step.ids) - 1 for step in steps if step.verb == "merge")
     return replace(report, modified=report.modified + len(modified), compactions=report.compactions + gone)

@@ -23,7 +23,7 @@ Ending = Literal["complete", "incomplete", "interrupted", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
-class CycleReport:
+class GardenCycleReport:
     """Report of a cycle.
 
     ``modified``: memories that changed; ``compactions``: how many were merged into others. ``next_minutes``: the pause that the model asked
@@ -46,12 +46,12 @@ class CycleReport:
 
 
 @dataclass(frozen=True, slots=True)
-class CycleProgress:
+class GardenCycleProgress:
     """Progress of a running cycle.
 
     ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job whose next attempt continues it."""
 
-    report: CycleReport
+    report: GardenCycleReport
     done: tuple[str, ...] = ()
     job: str = ""
 
@@ -64,15 +64,15 @@ class GardenState:
     memories after the last cycle. ``settled``: pairs of ids with a decision."""
 
     paused: bool = False
-    going: CycleProgress | None = None
-    reports: tuple[CycleReport, ...] = ()
+    going: GardenCycleProgress | None = None
+    reports: tuple[GardenCycleReport, ...] = ()
     undo: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     usage: tuple[tuple[str, int, int], ...] = ()
     failures: int = 0
     size: int = 0
     settled: tuple[tuple[str, str], ...] = ()
 
-    def with_report(self, report: CycleReport, size: int) -> GardenState:
+    def with_report(self, report: GardenCycleReport, size: int) -> GardenState:
         """Return the state after a cycle; pauses leave ``failures`` unchanged."""
         failures = {"complete": 0, "paused": self.failures}.get(report.state, self.failures + 1)
         return replace(self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size)
@@ -89,7 +89,7 @@ class GardenState:
         return replace(self, undo={**kept, cycle: entry})
 
 
-class GardenStates:
+class GardenStateStore:
     """Garden states of all owners, changed by compare and swap."""
 
     def __init__(self, store: OwnerStateStore) -> None:
@@ -124,7 +124,7 @@ def decode(data: Mapping[str, Any]) -> GardenState:
     going = data.get("going")
     return GardenState(
         paused=bool(data.get("paused")),
-        going=CycleProgress(_decode_report(going["report"]), tuple(going["done"]), going["job"]) if going else None,
+        going=GardenCycleProgress(_decode_report(going["report"]), tuple(going["done"]), going["job"]) if going else None,
         reports=tuple(_decode_report(each) for each in data.get("reports", ())),
         undo=data.get("undo", {}),
         usage=tuple((at, tokens, calls) for at, tokens, calls in data.get("usage", ())),
@@ -134,10 +134,10 @@ def decode(data: Mapping[str, Any]) -> GardenState:
     )
 
 
-def _decode_report(data: Mapping[str, Any]) -> CycleReport:
-    known = {each.name for each in fields(CycleReport)}
+def _decode_report(data: Mapping[str, Any]) -> GardenCycleReport:
+    known = {each.name for each in fields(GardenCycleReport)}
     values: dict[str, Any] = {name: tuple(value) if name == "notes" else value for name, value in data.items() if name in known}
-    return CycleReport(**values)
+    return GardenCycleReport(**values)
 
 
 _GROWN = 1.05

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engrams import prompts
-from engrams.ports import Chat, ChatAnswer, ChatMessage, ChatRequest
+from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
 from engrams.tend.garden.mergeandlink import absorb, is_mergeable
-from engrams.tend.garden.rulejobs import GardenJobInput, GardenStep, archive_record, is_guarded, order_pair, preview_texts
+from engrams.tend.garden.rulejobs import GardenJobInput, PlannedGardenStep, archive_record, is_guarded, order_pair, preview_texts
 from engrams.types import Edge, EdgeType, Record
 
 _SHOWN = 60
@@ -58,14 +58,14 @@ class GardenVisitResult:
     tokens: int = 0
     calls: int = 0
     wakes: list[tuple[float, str]] = field(default_factory=list)
-    steps: list[GardenStep] = field(default_factory=list)
+    steps: list[PlannedGardenStep] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 class GardenAgent:
     """Agent of one visit. Stores nothing; the cycle commits its ``steps``."""
 
-    def __init__(self, chat: Chat, garden: GardenJobInput, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
+    def __init__(self, chat: ChatModel, garden: GardenJobInput, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
         """Set up a visit.
 
         ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to the model."""
@@ -154,7 +154,7 @@ class GardenAgent:
             return "they do not say the same"
         return ""
 
-    def _make_steps(self, do: str, records: Sequence[Record], reason: str) -> list[GardenStep]:
+    def _make_steps(self, do: str, records: Sequence[Record], reason: str) -> list[PlannedGardenStep]:
         owner, section = self._garden.owner, self._garden.settings
         match do:
             case "merge":
@@ -165,4 +165,6 @@ class GardenAgent:
                 type = EdgeType.RELATES_TO if do == "link" else EdgeType.CONTRADICTS
                 ends = [order_pair(records[0].id, record.id) for record in records[1:]]
                 edges = tuple(Edge(owner, *both, type, section.link_weight) for both in ends)
-                return [GardenStep("agent", "link", tuple(record.id for record in records), preview_texts(records), reason, edges=edges)]
+                return [
+                    PlannedGardenStep("agent", "link", tuple(record.id for record in records), preview_texts(records), reason, edges=edges)
+                ]

@@ -11,9 +11,9 @@ from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch
 from engrams.settings import JOBS
-from engrams.tend.garden.cyclerunner import ACTOR, CycleRequest, CycleRunner, GardenDeps
+from engrams.tend.garden.cyclerunner import ACTOR, GardenCycleRequest, GardenCycleRunner, GardenDeps
 from engrams.tend.garden.cyclestate import (
-    CycleReport,
+    GardenCycleReport,
     GardenState,
     ScheduledGardenCycle,
     compute_pause,
@@ -31,7 +31,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class CycleUndo:
+class GardenCycleUndoResult:
     """Result of undoing a cycle.
 
     ``restored``: ids of memories that are as before. ``left``: ids of those that changed since, and stay."""
@@ -48,7 +48,7 @@ class MemoryGarden:
 
     def __init__(self, deps: GardenDeps, run: Callable[[str], Job | None]) -> None:
         self._deps, self._run = deps, run
-        self._cycles = CycleRunner(deps)
+        self._cycles = GardenCycleRunner(deps)
         self._states = self._cycles.states
         self._section = deps.settings.garden
 
@@ -62,7 +62,7 @@ class MemoryGarden:
         """Return conflicting statements that wait for a decision, latest first."""
         return tuple(find_conflicts(self._cycles.load_scope(_owner_of(scope))[0]))
 
-    def reports(self, scope: Place) -> tuple[CycleReport, ...]:
+    def reports(self, scope: Place) -> tuple[GardenCycleReport, ...]:
         """Return the reports of the last cycles, oldest first."""
         return self._states.get(_owner_of(scope)).reports
 
@@ -98,7 +98,7 @@ class MemoryGarden:
 
     # ------------------------------------------------------------------------------------------------------- doing
 
-    def run(self, scope: Place, jobs: Sequence[str] = ()) -> CycleReport:
+    def run(self, scope: Place, jobs: Sequence[str] = ()) -> GardenCycleReport:
         """Run one cycle now. ConflictError: another one runs, or it failed."""
         owner, chosen = _owner_of(scope), _check_jobs(jobs)
         now = self._deps.clock()
@@ -113,7 +113,7 @@ class MemoryGarden:
         failed = [each.error for each in self._deps.store.queue(("waiting", "dead"), 1000) if each.id == job.id and each.error]
         raise ConflictError(f"The cycle did not end: {failed[0] if failed else 'it was taken over'}", hint="`engrams status` shows it.")
 
-    def undo(self, scope: Place, cycle: str = "") -> CycleUndo:
+    def undo(self, scope: Place, cycle: str = "") -> GardenCycleUndoResult:
         """Undo a cycle (none: the last one that changed something).
 
         Memories that changed since stay as they are. NotFoundError: there is no such cycle, or it is too long ago."""
@@ -139,7 +139,7 @@ class MemoryGarden:
         rest = {key: value for key, value in state.undo.items() if key != name}
         saved = replace(row, data=encode(replace(decode(row.data), undo=rest)))
         store.commit(WriteBatch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, states=(saved,)))
-        return CycleUndo(name, tuple(change.id for change in changes), tuple(left))
+        return GardenCycleUndoResult(name, tuple(change.id for change in changes), tuple(left))
 
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
         """Resolve a conflict: ``keep`` holds, the other one is superseded.
@@ -218,10 +218,10 @@ class MemoryGarden:
         if not self._deps.settings.enabled:
             self._deps.store.commit(done)
             return
-        report = self._cycles.run(CycleRequest(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._renew_lease(job)))
+        report = self._cycles.run(GardenCycleRequest(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._renew_lease(job)))
         self._commit_end(owner, report, done)
 
-    def _commit_end(self, owner: Scope, report: CycleReport, done: WriteBatch) -> None:
+    def _commit_end(self, owner: Scope, report: GardenCycleReport, done: WriteBatch) -> None:
         for left in reversed(range(_TRIES)):
             state, row = self._cycles.close_cycle(owner, report)
             try:
@@ -232,7 +232,7 @@ class MemoryGarden:
                 if not left:
                     raise
 
-    def _next_wakes(self, owner: Scope, report: CycleReport, state: GardenState) -> tuple[JobSpec, ...]:
+    def _next_wakes(self, owner: Scope, report: GardenCycleReport, state: GardenState) -> tuple[JobSpec, ...]:
         """Build the next entry: after a pause, or as the model asked."""
         now = self._deps.clock()
         if not self._section.enabled or state.paused:

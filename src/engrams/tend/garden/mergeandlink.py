@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engrams.ports import EmbedderCard
-from engrams.tend.garden.rulejobs import GardenJobInput, GardenStep, make_change, order_pair, preview_texts
+from engrams.tend.garden.rulejobs import GardenJobInput, PlannedGardenStep, make_change, order_pair, preview_texts
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import ABSORBED, Edge, EdgeType, Record, Status
@@ -25,7 +25,7 @@ _OVERLAP = 0.8
 _MOVED_TYPES = frozenset((EdgeType.RELATES_TO, EdgeType.CO_OCCURS, EdgeType.HAS_TAG, EdgeType.CONTRADICTS, EdgeType.DERIVED_FROM))
 
 
-def merge_duplicates(garden: GardenJobInput) -> list[GardenStep]:
+def merge_duplicates(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Merge near-identical statements into the strongest of each group.
 
     Their cosine is above ``merge``, and they differ in no number, name, date or negation."""
@@ -85,7 +85,7 @@ def is_mergeable(one: Record, other: Record) -> bool:
 
 def absorb(
     garden: GardenJobInput, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same"
-) -> GardenStep:
+) -> PlannedGardenStep:
     """Build the step that merges records into ``stays``.
 
     Strengths add up, the confidence is the highest, and the evidence is that of all."""
@@ -103,7 +103,7 @@ def absorb(
     gone = {"status": Status.SUPERSEDED, "superseded_by": stays.id, "retired_at": garden.now}
     edges = [Edge(garden.owner, stays.id, record.id, EdgeType.SUPERSEDES) for record in goes]
     garden.taken.update(record.id for record in every)
-    return GardenStep(
+    return PlannedGardenStep(
         job,
         "merge",
         tuple(record.id for record in every),
@@ -141,11 +141,11 @@ _RELATED = 0.5
 """Floor of related memories where the model's card has none."""
 
 
-def link_related(garden: GardenJobInput, card: EmbedderCard) -> list[GardenStep]:
+def link_related(garden: GardenJobInput, card: EmbedderCard) -> list[PlannedGardenStep]:
     """Link similar memories of different sessions, nearest first."""
     known = {order_pair(edge.source, edge.target) for edge in garden.links if edge.type is EdgeType.RELATES_TO}
     counts: Counter[int] = Counter()
-    steps: list[GardenStep] = []
+    steps: list[PlannedGardenStep] = []
     for one, other in find_near_pairs(garden, max(card.floors.get("related", _RELATED), _RELATED)):
         first, second = garden.records[one], garden.records[other]
         ends = order_pair(first.id, second.id)
@@ -154,18 +154,18 @@ def link_related(garden: GardenJobInput, card: EmbedderCard) -> list[GardenStep]
         counts.update((one, other))
         edge = Edge(garden.owner, *ends, EdgeType.RELATES_TO, garden.settings.link_weight)
         steps.append(
-            GardenStep("links", "link", ends, preview_texts((first, second)), "of different sessions, about the same", edges=(edge,))
+            PlannedGardenStep("links", "link", ends, preview_texts((first, second)), "of different sessions, about the same", edges=(edge,))
         )
         if len(steps) >= garden.settings.max_changes:
             break
     return steps
 
 
-def strengthen_links(garden: GardenJobInput) -> list[GardenStep]:
+def strengthen_links(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Link memories found together; known links grow by a tenth, to 1."""
     texts = {record.id: record for record in garden.records}
     weights = {order_pair(edge.source, edge.target): edge for edge in garden.links if edge.type is EdgeType.RELATES_TO}
-    steps: list[GardenStep] = []
+    steps: list[PlannedGardenStep] = []
     for edge in sorted(garden.links, key=lambda each: (-each.weight, each.source, each.target)):
         ends = order_pair(edge.source, edge.target)
         both = ends[0] in texts and ends[1] in texts
@@ -184,17 +184,17 @@ def strengthen_links(garden: GardenJobInput) -> list[GardenStep]:
         source, target = (known.source, known.target) if known else ends
         grown = Edge(garden.owner, source, target, EdgeType.RELATES_TO, weight)
         reason = f"found together {edge.weight:g} times"
-        steps.append(GardenStep("strengthen", "link", ends, preview_texts((texts[ends[0]], texts[ends[1]])), reason, edges=(grown,)))
+        steps.append(PlannedGardenStep("strengthen", "link", ends, preview_texts((texts[ends[0]], texts[ends[1]])), reason, edges=(grown,)))
     return steps
 
 
 _PREFIX = "tag:"
 
 
-def unify_tags(garden: GardenJobInput) -> list[GardenStep]:
+def unify_tags(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Replace tags by their most used spelling; remove orphaned tag links."""
     names = _find_spellings(garden)
-    steps: list[GardenStep] = []
+    steps: list[PlannedGardenStep] = []
     linked: dict[str, list[Edge]] = defaultdict(list)
     for edge in garden.links:
         if edge.type is EdgeType.HAS_TAG and edge.target.startswith(_PREFIX):
@@ -208,12 +208,12 @@ def unify_tags(garden: GardenJobInput) -> list[GardenStep]:
             said = ", ".join(f"{tag} is {names[tag]}" for tag in record.tags if names.get(tag, tag) != tag)
             change = make_change(record, {"tags": wanted}, "tag")
             garden.taken.add(record.id)
-            steps.append(GardenStep("tags", "tag", (record.id,), preview_texts((record,)), said, (change,), new, gone))
+            steps.append(PlannedGardenStep("tags", "tag", (record.id,), preview_texts((record,)), said, (change,), new, gone))
             continue
         orphans = tuple(edge for edge in linked[record.id] if edge.target.removeprefix(_PREFIX) not in record.tags)
         if orphans:
             said = f"it has no tag {', '.join(edge.target.removeprefix(_PREFIX) for edge in orphans)}"
-            steps.append(GardenStep("tags", "unlink", (record.id,), preview_texts((record,)), said, unlink=orphans))
+            steps.append(PlannedGardenStep("tags", "unlink", (record.id,), preview_texts((record,)), said, unlink=orphans))
     return steps
 
 

@@ -28,7 +28,7 @@ Verb = Literal["merge", "archive", "doubt", "supersede", "link", "tag", "unlink"
 
 
 @dataclass(frozen=True, slots=True)
-class GardenStep:
+class PlannedGardenStep:
     """One change. ``ids``: its memories, the remaining one first; ``texts``: theirs."""
 
     job: str
@@ -63,7 +63,7 @@ class GardenPlan:
     """Planned steps of a cycle. ``notes``: what is left out, and why."""
 
     owner: Scope
-    steps: tuple[GardenStep, ...] = ()
+    steps: tuple[PlannedGardenStep, ...] = ()
     conflicts: tuple[StatementConflict, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -106,7 +106,7 @@ STALE = "stale"
 """Metadata key of facts with changed or missing files: which, and when seen."""
 
 
-def prune_weak(garden: GardenJobInput) -> list[GardenStep]:
+def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Archive memories with confidence below ``prune`` and strength of 1.
 
     They are at least ``prune_hours`` old. Corrections and what a person said come last, so that they stay where more is weak than a cycle
@@ -129,18 +129,18 @@ def is_guarded(record: Record) -> bool:
     return record.kind is Kind.CORRECTION or (record.provenance.channel == "user" and not record.provenance.extractor)
 
 
-def archive_record(garden: GardenJobInput, record: Record, reason: str, job: str = "prune") -> GardenStep:
+def archive_record(garden: GardenJobInput, record: Record, reason: str, job: str = "prune") -> PlannedGardenStep:
     """Build the step that archives one memory; it can be undone."""
     garden.taken.add(record.id)
     change = make_change(record, {"status": Status.ARCHIVED, "retired_at": garden.now}, "archive")
-    return GardenStep(job, "archive", (record.id,), preview_texts((record,)), reason, (change,))
+    return PlannedGardenStep(job, "archive", (record.id,), preview_texts((record,)), reason, (change,))
 
 
-def verify_files(garden: GardenJobInput) -> list[GardenStep]:
+def verify_files(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Lower the confidence of facts whose source files changed or are gone.
 
     Each state of a file counts once."""
-    steps: list[GardenStep] = []
+    steps: list[PlannedGardenStep] = []
     for _, record in garden.untouched():
         if len(steps) >= garden.settings.max_changes:
             break
@@ -154,7 +154,9 @@ def verify_files(garden: GardenJobInput) -> list[GardenStep]:
         fields = {"confidence": round(record.confidence * garden.settings.missing_file_factor, 6), "meta": {**record.meta, STALE: mark}}
         reason = "; ".join(f"{name} {'is gone' if state == 'gone' else 'has changed'}" for name, state in seen.items())
         steps.append(
-            GardenStep("verify", "doubt", (record.id,), preview_texts((record,)), reason[:240], (make_change(record, fields, "doubt"),))
+            PlannedGardenStep(
+                "verify", "doubt", (record.id,), preview_texts((record,)), reason[:240], (make_change(record, fields, "doubt"),)
+            )
         )
     return steps
 
@@ -196,7 +198,7 @@ def _make_conflict(one: Record, other: Record, reason: str) -> StatementConflict
     return StatementConflict(first, second, reason, _pick_trusted(one, other).id)
 
 
-def settle_conflicts(garden: GardenJobInput, found: list[StatementConflict]) -> list[GardenStep]:
+def settle_conflicts(garden: GardenJobInput, found: list[StatementConflict]) -> list[PlannedGardenStep]:
     """Resolve each conflict in favour of the statement it would keep."""
     steps = []
     for conflict in found[: garden.settings.max_changes]:
@@ -207,7 +209,7 @@ def settle_conflicts(garden: GardenJobInput, found: list[StatementConflict]) -> 
     return steps
 
 
-def decide_conflict(garden: GardenJobInput, keep: Record, drop: Record, reason: str) -> GardenStep:
+def decide_conflict(garden: GardenJobInput, keep: Record, drop: Record, reason: str) -> PlannedGardenStep:
     """Build the step that supersedes one of two statements.
 
     An earlier loser ends when the winner begins; a later one never held."""
@@ -215,7 +217,7 @@ def decide_conflict(garden: GardenJobInput, keep: Record, drop: Record, reason: 
     later = _valid_since(keep) > _valid_since(drop)
     ended = {"valid_to": _valid_since(keep), "ended_at": garden.now} if later else {"retired_at": garden.now}
     garden.taken.update((keep.id, drop.id))
-    return GardenStep(
+    return PlannedGardenStep(
         "conflicts",
         "supersede",
         (keep.id, drop.id),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
-from engrams.ports import TOPICS, Chat, Clock, Embedder, Job, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import TOPICS, ChatModel, Clock, Embedder, Job, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.ports import RecordChange as Edit
 from engrams.read.readrequest import visible_scopes as reach_of
 from engrams.settings import TopicSettings
@@ -24,7 +24,7 @@ _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 
 
 @dataclass(frozen=True, slots=True)
-class TopicChange:
+class TopicChangeCounts:
     """Counts of changes.
 
     Memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``; memories ``tagged``."""
@@ -37,8 +37,8 @@ class TopicChange:
     named: int = 0
     tagged: int = 0
 
-    def __add__(self, other: TopicChange) -> TopicChange:
-        return TopicChange(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: TopicChangeCounts) -> TopicChangeCounts:
+        return TopicChangeCounts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class MemoryTopics:
 
     kind = TOPICS
 
-    def __init__(self, store: Store, embedder: Embedder, chat: Chat | None, clock: Clock, settings: TopicSettings) -> None:
+    def __init__(self, store: Store, embedder: Embedder, chat: ChatModel | None, clock: Clock, settings: TopicSettings) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
         self._lock = threading.Lock()
 
@@ -93,11 +93,11 @@ class MemoryTopics:
 
     # ------------------------------------------------------------------------------------------------------- tending
 
-    def refresh(self, scope: Place) -> TopicChange:
+    def refresh(self, scope: Place) -> TopicChangeCounts:
         """Remove stale members, add new memories, split large topics."""
-        return sum((self._refresh(each) for each in self._list_scopes(scope)), TopicChange())
+        return sum((self._refresh(each) for each in self._list_scopes(scope)), TopicChangeCounts())
 
-    def dedupe(self, scope: Place) -> TopicChange:
+    def dedupe(self, scope: Place) -> TopicChangeCounts:
         """Merge topics of one scope with nearly equal centres."""
         at, merged = self._clock(), 0
         with self._lock:
@@ -107,7 +107,7 @@ class MemoryTopics:
                 merged += number
                 if number:
                     self._store.commit(batch)
-        return TopicChange(merged=merged)
+        return TopicChangeCounts(merged=merged)
 
     def abstract(self, scope: Place) -> tuple[Topic, ...]:
         """Replace concepts over near topics, named by the model if any."""
@@ -142,25 +142,25 @@ class MemoryTopics:
                 groups.append(TopicGroup(shown, members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))))
         return tuple(groups)
 
-    def _refresh(self, scope: Scope) -> TopicChange:
+    def _refresh(self, scope: Scope) -> TopicChangeCounts:
         card = self._embedder.card
         if not card.dimension:
-            return TopicChange()
+            return TopicChangeCounts()
         with self._lock:
             board = TopicEditor(self._store, scope, card, self._clock())
             placed, seen = board.place_by_member(), set[str]()
-            change = TopicChange()
+            change = TopicChangeCounts()
             for page in self._iter_pages(scope):
                 seen.update(record.id for record in page)
                 change += self._assign(board, [record for record in page if record.id not in placed])
                 self._write(board)
-            change += TopicChange(left=board.remove_missing(seen))
+            change += TopicChangeCounts(left=board.remove_missing(seen))
             self._write(board)
         return change + self._label(scope)
 
-    def _assign(self, board: TopicEditor, records: Sequence[Record]) -> TopicChange:
+    def _assign(self, board: TopicEditor, records: Sequence[Record]) -> TopicChangeCounts:
         if not records:
-            return TopicChange()
+            return TopicChangeCounts()
         section, owner = self._settings, records[0].scope.owner
         rows = self._store.vectors(owner, [record.id for record in records], self._embedder.card.id)
         joined = made = 0
@@ -169,13 +169,13 @@ class MemoryTopics:
                 made += board.add_member(record, row, section.join_cosine)
                 joined += 1
         texts = {record.id: topiclabels.label_by_text(record) for record in records}
-        return TopicChange(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
+        return TopicChangeCounts(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
 
-    def _label(self, scope: Scope) -> TopicChange:
+    def _label(self, scope: Scope) -> TopicChangeCounts:
         """Name unnamed topics, and tag members that share no tag."""
         section = self._settings
         if section.names == "text" and not section.tags:
-            return TopicChange()
+            return TopicChangeCounts()
         card, at = self._embedder.card, self._clock()
         groups = [group for group in self._load_groups(exact_reach(scope), _ALL) if len(group.members) > 1 and group.topic.model == card.id]
         edits, edges = topicmerging.infer_tags([group.members for group in groups]) if section.tags else ((), ())
@@ -193,7 +193,7 @@ class MemoryTopics:
                 current = {topic.id: topic for topic in self._store.topics(exact_reach(scope))}
                 fresh = tuple(replace(current[one.id], label=one.label, named=one.named) for one in renamed if one.id in current)
                 self._store.commit(WriteBatch("topics", "named", at, changes=changes, edges=edges, topics=fresh))
-        return TopicChange(named=len(renamed), tagged=len(edits))
+        return TopicChangeCounts(named=len(renamed), tagged=len(edits))
 
     def _name_groups(self, texts: Sequence[Sequence[str]]) -> Names:
         return topiclabels.name_groups(texts, self._chat) if self._chat is not None and texts else [""] * len(texts)

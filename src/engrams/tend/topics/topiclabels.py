@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from engrams import prompts
 from engrams.errors import EngramsError
-from engrams.ports import Chat, ChatMessage, ChatRequest
+from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.types import Kind, Record
@@ -73,7 +73,7 @@ def find_tag_words(text: str) -> set[str]:
     return {word for word in _WORD.findall(fold(text)) if _SHORTEST <= len(word) <= _WIDEST and word not in STOP}
 
 
-def name_groups(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
+def name_groups(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
     """Ask for names of 2 to 4 words, one per group.
 
     Empty where the model failed or gave no usable name."""
@@ -88,7 +88,7 @@ def name_groups(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
     return names
 
 
-def _ask_names(groups: Sequence[Sequence[str]], chat: Chat) -> list[str]:
+def _ask_names(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
     listed = "\n".join(f"{n}. " + " / ".join(prompts.quote(text[:_CUT]) for text in texts[:_SHOWN]) for n, texts in enumerate(groups, 1))
     text = prompts.load("label").render(groups=listed)
     answer = chat.ask(ChatRequest((ChatMessage("user", text),), purpose="label", schema=_SCHEMA))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engrams.text.timephrases import numericdates
 from engrams.text.timephrases.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
-from engrams.text.timephrases.grammar import DatePart, ModKind, Piece, Rule, RuleMatch, TimeModifier, compile_grammar
+from engrams.text.timephrases.grammar import DatePart, ModKind, Piece, Rule, TimeModifier, TimeRuleMatch, compile_grammar
 from engrams.text.timephrases.timewords import HOURS, load_lexicon
 
 ZH = load_lexicon("chinese")
@@ -36,11 +36,11 @@ def _unit_name(text: str) -> str:
     return ZH.units[text.lstrip("个個")]
 
 
-def _on_year(m: RuleMatch) -> Piece | None:
+def _on_year(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
 
 
-def _on_week(m: RuleMatch) -> Piece | None:
+def _on_week(m: TimeRuleMatch) -> Piece | None:
     """Read 上周二; in "上周一起" the 一 belongs to the next word."""
     offset, day = _WHICH[m["w"]], m["d"]
     if day == "末":
@@ -50,26 +50,26 @@ def _on_week(m: RuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="week", offset=offset)
 
 
-def _on_month(m: RuleMatch) -> Piece | None:
+def _on_month(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="quarter" if m["q"] else "month", offset=_WHICH[m["w"]])
 
 
-def _on_weekday(m: RuleMatch) -> Piece | None:
+def _on_weekday(m: TimeRuleMatch) -> Piece | None:
     if m["d"] == "末":
         return DatePart("unit", m.start(), m.end(), unit="weekend")
     return DatePart("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]])
 
 
-def _on_day(m: RuleMatch) -> Piece | None:
+def _on_day(m: TimeRuleMatch) -> Piece | None:
     hours = HOURS[ZH.hours[m["h"]]] if m["h"] else None
     return DatePart("unit", m.start(), m.end(), unit="day", offset=_DAYS[m["w"]], hours=hours)
 
 
-def _on_ago(m: RuleMatch) -> Piece | None:
+def _on_ago(m: TimeRuleMatch) -> Piece | None:
     return on_counted(m, _unit_name(m["u"]), 1 if m["f"] else -1)
 
 
-def _on_stretch(m: RuleMatch) -> Piece | None:
+def _on_stretch(m: TimeRuleMatch) -> Piece | None:
     count = 5 if m["v"] else parse_number(m["n"])
     if m["w"] == "前":
         return DatePart("about", m.start(), m.end(), unit=_unit_name(m["u"]), offset=-1, count=(1, max(count, 3)))
@@ -77,47 +77,47 @@ def _on_stretch(m: RuleMatch) -> Piece | None:
     return DatePart("stretch", m.start(), m.end(), unit=_unit_name(m["u"]), offset=sign, count=(count, count))
 
 
-def _on_lately(m: RuleMatch) -> Piece | None:
+def _on_lately(m: TimeRuleMatch) -> Piece | None:
     return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
 
-def _on_dom(m: RuleMatch) -> Piece | None:
+def _on_dom(m: TimeRuleMatch) -> Piece | None:
     return DatePart("dom", m.start(), m.end(), day=parse_number(m["d"]))
 
 
-def _on_season(m: RuleMatch) -> Piece | None:
+def _on_season(m: TimeRuleMatch) -> Piece | None:
     before = m.text[max(0, m.start() - 1) : m.start()]
     return DatePart("season", m.start(), m.end(), index=SEASONS[m["s"]]) if before and before in "年在个個这這到从的" else None
 
 
-def _on_holiday(m: RuleMatch) -> Piece | None:
+def _on_holiday(m: TimeRuleMatch) -> Piece | None:
     return DatePart("holiday", m.start(), m.end(), name=ZH.holidays[m["h"]])
 
 
-def _on_clock(m: RuleMatch) -> Piece | None:
+def _on_clock(m: TimeRuleMatch) -> Piece | None:
     return on_time(ZH.hours, m)
 
 
-def _on_quarter(m: RuleMatch) -> Piece | None:
+def _on_quarter(m: TimeRuleMatch) -> Piece | None:
     return DatePart("quarter", m.start(), m.end(), index=parse_number(m["q"]) - 1)
 
 
-def _on_edge(m: RuleMatch) -> Piece | None:
+def _on_edge(m: TimeRuleMatch) -> Piece | None:
     """Read 年底: of the year before it, or this one."""
     unit = {"年": "year", "月": "month", "周": "week"}.get(m["u"] or "")
     alone = DatePart("unit", m.start(), m.end(), unit=unit, offset=0, edge=ZH.edges[m["e"]]) if unit else None
     return TimeModifier("edge", m.start(), m.end(), suffix=True, name=ZH.edges[m["e"]], instead=alone)
 
 
-def _on_half(m: RuleMatch) -> Piece | None:
+def _on_half(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] == "上" else -1)
 
 
-def _on_bound(m: RuleMatch) -> Piece | None:
+def _on_bound(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier(ZH.bounds[m[0]], m.start(), m.end(), suffix=True)
 
 
-def _on_head(m: RuleMatch) -> Piece | None:
+def _on_head(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier(_HEADS[m[0]], m.start(), m.end())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engrams.text.timephrases.calendarmath import LocalInterval, month_span
-from engrams.text.timephrases.grammar import DatePart, Piece, RuleMatch
+from engrams.text.timephrases.grammar import DatePart, Piece, TimeRuleMatch
 from engrams.text.timephrases.numericdates import clock_minutes
 from engrams.text.timephrases.timewords import HOURS
 
@@ -36,7 +36,7 @@ def parse_number(text: str) -> int:
     return total + held
 
 
-def on_date(m: RuleMatch) -> Piece | None:
+def on_date(m: TimeRuleMatch) -> Piece | None:
     """Read groups y, m, d, d2, with at least y or m."""
     year = parse_number(m["y"]) if m["y"] else None
     month = parse_number(m["m"]) if m["m"] else 0
@@ -48,7 +48,7 @@ def on_date(m: RuleMatch) -> Piece | None:
     return None if last and last <= day else DatePart("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
 
 
-def on_time(names: Mapping[str, str], m: RuleMatch) -> Piece | None:
+def on_time(names: Mapping[str, str], m: TimeRuleMatch) -> Piece | None:
     """Read groups u (part of the day), h (hour), n (minutes), half."""
     name = names[m["u"]] if m["u"] else ""
     if not m["h"]:
@@ -59,7 +59,7 @@ def on_time(names: Mapping[str, str], m: RuleMatch) -> Piece | None:
     return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
 
 
-def on_decade(m: RuleMatch) -> Piece | None:
+def on_decade(m: TimeRuleMatch) -> Piece | None:
     value = parse_number(m["y"])
     if value < 100:
         value += 1900 if value >= 30 else 2000
@@ -67,7 +67,7 @@ def on_decade(m: RuleMatch) -> Piece | None:
     return DatePart("fixed", m.start(), m.end(), span=span)
 
 
-def on_counted(m: RuleMatch, unit: str, sign: int) -> Piece | None:
+def on_counted(m: TimeRuleMatch, unit: str, sign: int) -> Piece | None:
     """Read "three days ago": groups v (a few), n, half."""
     if m["v"]:
         return DatePart("about", m.start(), m.end(), unit=unit, offset=sign, count=(2, 5))

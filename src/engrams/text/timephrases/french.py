@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engrams.text.timephrases import numericdates
-from engrams.text.timephrases.grammar import Piece, Rule, RuleMatch, TimeModifier, any_of, compile_grammar, word_set
+from engrams.text.timephrases.grammar import Piece, Rule, TimeModifier, TimeRuleMatch, any_of, compile_grammar, word_set
 from engrams.text.timephrases.timewords import load_lexicon
 
 FR = load_lexicon("french")
@@ -19,7 +19,7 @@ _STRONG = word_set("en depuis jusqu avant apres des annee annees an de ete hiver
 _DATED = re.compile(r"\s+(?:\d|dernier|prochain|matin|soir)")
 
 
-def _on_month(m: RuleMatch) -> Piece | None:
+def _on_month(m: TimeRuleMatch) -> Piece | None:
     before = m.word_before(m.start())
     after = (
         "en",
@@ -44,18 +44,18 @@ def _on_month(m: RuleMatch) -> Piece | None:
     return FR.on_month(m) if m["y"] or before in after else None
 
 
-def _on_weekday(m: RuleMatch) -> Piece | None:
+def _on_weekday(m: TimeRuleMatch) -> Piece | None:
     """Skip habits ("le mardi", "chaque mardi") unless a date follows."""
     before = m.word_before(m.start())
     habit = before in ("chaque", "un", "les") or (before == "le" and not _DATED.match(m.low, m.end()))
     return None if habit else FR.on_weekday(m)
 
 
-def _on_holiday(m: RuleMatch) -> Piece | None:
+def _on_holiday(m: TimeRuleMatch) -> Piece | None:
     return None if m.word_before(m.start()) in ("joyeux", "pere", "bonne") else FR.on_holiday(m)
 
 
-def _on_eve(m: RuleMatch) -> Piece | None:
+def _on_eve(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engrams.text.timephrases import numericdates
-from engrams.text.timephrases.grammar import DatePart, Piece, Rule, RuleMatch, any_of, compile_grammar, word_set
+from engrams.text.timephrases.grammar import DatePart, Piece, Rule, TimeRuleMatch, any_of, compile_grammar, word_set
 from engrams.text.timephrases.timewords import load_lexicon
 
 DE = load_lexicon("german")
@@ -14,7 +14,7 @@ _FUTURE = (
 _STRONG = word_set("in im seit bis ab nach vor von jahr jahre jahres um anfang mitte ende sommer winter herbst fruhling fruhjahr")
 
 
-def _on_part(m: RuleMatch) -> Piece | None:
+def _on_part(m: TimeRuleMatch) -> Piece | None:
     """Read "morgen" alone as tomorrow, after an article as morning."""
     before = m.word_before(m.start())
     if m[0] != "morgen" or before in ("heute", "gestern"):
@@ -24,22 +24,22 @@ def _on_part(m: RuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="day", offset=1)
 
 
-def _on_numeric(m: RuleMatch) -> Piece | None:
+def _on_numeric(m: TimeRuleMatch) -> Piece | None:
     return DatePart("date", m.start(), m.end(), month=int(m["m"]), day=int(m["d"]))
 
 
-def _on_month(m: RuleMatch) -> Piece | None:
+def _on_month(m: TimeRuleMatch) -> Piece | None:
     """Read a bare month only after a preposition that times take."""
     before = m.word_before(m.start())
     after = ("im", "seit", "bis", "ab", "vor", "nach", "anfang", "mitte", "ende", "zum", "zwischen", "und", "von", "monat")
     return DE.on_month(m) if m["y"] or (before in after and len(m["m"]) > 2) else None
 
 
-def _on_weekday(m: RuleMatch) -> Piece | None:
+def _on_weekday(m: TimeRuleMatch) -> Piece | None:
     return None if m.word_before(m.start()) in ("jeden", "jedem", "einen", "einem", "ein", "jeder") else DE.on_weekday(m)
 
 
-def _on_holiday(m: RuleMatch) -> Piece | None:
+def _on_holiday(m: TimeRuleMatch) -> Piece | None:
     return None if m.word_before(m.start()) in ("frohe", "schone", "jedes", "jede") else DE.on_holiday(m)
 
 

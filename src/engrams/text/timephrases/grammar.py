@@ -62,7 +62,7 @@ Piece: TypeAlias = DatePart | TimeModifier
 
 
 @dataclass(frozen=True, slots=True)
-class RuleMatch:
+class TimeRuleMatch:
     """Hold a rule's match in folded (``low``) and original ``text``."""
 
     match: re.Match[str]
@@ -98,7 +98,7 @@ class RuleMatch:
 _LAST_WORD = re.compile(r"([^\W_]+)'?[\s,(-]*\Z")
 _NEXT_WORD = re.compile(r"[\s,]*([^\W_]+)")
 
-Handler: TypeAlias = Callable[[RuleMatch], Piece | None]
+Handler: TypeAlias = Callable[[TimeRuleMatch], Piece | None]
 Rule: TypeAlias = tuple[str, Handler]
 
 

@@ -30,7 +30,7 @@ class DateNode:
 
 
 @dataclass(frozen=True, slots=True)
-class ScannedText:
+class ScannedTimeText:
     """Hold the text, its grammar and the current time."""
 
     low: str
@@ -62,7 +62,7 @@ class ScannedText:
         return min((abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None)
 
 
-def compose_nodes(pieces: Sequence[Piece], scene: ScannedText) -> list[DateNode]:
+def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateNode]:
     """Compose intervals in text order; impossible times are dropped."""
     nodes: list[DateNode] = []
     suffixes: list[TimeModifier] = []
@@ -88,11 +88,11 @@ def compose_nodes(pieces: Sequence[Piece], scene: ScannedText) -> list[DateNode]
     return [node for node in reversed(nodes) if _resolve_node(node, scene)]
 
 
-def _touches(scene: ScannedText, end: int, at: int) -> bool:
+def _touches(scene: ScannedTimeText, end: int, at: int) -> bool:
     return 0 <= at - end <= _GAP and scene.grammar.touch.fullmatch(scene.low, end, at) is not None
 
 
-def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedText) -> None:
+def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedTimeText) -> None:
     node = nodes[-1] if nodes else None
     if node is None or not _touches(scene, mod.end, node.at):
         if mod.instead is not None:
@@ -109,7 +109,7 @@ def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedText) 
         nodes[-1].at = mod.at
 
 
-def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedText) -> None:
+def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedTimeText) -> None:
     try:
         ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
@@ -130,7 +130,7 @@ def _christmas_day(part: DatePart | None, mod: TimeModifier) -> DatePart | None:
     return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
 
 
-def _link_range(first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedText) -> DateNode | None:
+def _link_range(first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedTimeText) -> DateNode | None:
     """Link two nodes to a range if a linking word joins them."""
     if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
         return None
@@ -149,7 +149,7 @@ def _is_range_end(part: DatePart | None) -> bool:
     return part is not None and part.kind in _ENDS and not part.hours
 
 
-def _range_interval(first: DateNode, last: DateNode, scene: ScannedText) -> LocalInterval:
+def _range_interval(first: DateNode, last: DateNode, scene: ScannedTimeText) -> LocalInterval:
     assert first.part is not None
     assert last.part is not None
     sight = TimeViewpoint(scene.now, scene.speaks_of_future(first.at))
@@ -163,7 +163,7 @@ def _range_interval(first: DateNode, last: DateNode, scene: ScannedText) -> Loca
     return LocalInterval(begin.start, end.end, "range")
 
 
-def _resolve_node(node: DateNode, scene: ScannedText) -> bool:
+def _resolve_node(node: DateNode, scene: ScannedTimeText) -> bool:
     if node.span is None and node.part is not None:
         try:
             loose = node.recurs or node.part.lean is None
@@ -176,7 +176,7 @@ def _resolve_node(node: DateNode, scene: ScannedText) -> bool:
     return node.span is not None
 
 
-def _join_parts(pieces: list[Piece], scene: ScannedText) -> list[Piece]:
+def _join_parts(pieces: list[Piece], scene: ScannedTimeText) -> list[Piece]:
     """Join neighbouring parts of one date, like "Monday" "last week"."""
     joined: list[Piece] = []
     for piece in pieces:
@@ -197,7 +197,7 @@ def _join_parts(pieces: list[Piece], scene: ScannedText) -> list[Piece]:
     return joined
 
 
-def _join_over(a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedText) -> DatePart | None:
+def _join_over(a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedTimeText) -> DatePart | None:
     """Join two parts over a range word ("verano de 2022")."""
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engrams.text.timephrases import numericdates
 from engrams.text.timephrases.cjk import DAY, MONTH, NUMBER, SEASONS, WEEKDAYS, YEAR, on_counted, on_date, on_decade, on_time, parse_number
-from engrams.text.timephrases.grammar import DatePart, Piece, Rule, RuleMatch, TimeModifier, compile_grammar
+from engrams.text.timephrases.grammar import DatePart, Piece, Rule, TimeModifier, TimeRuleMatch, compile_grammar
 from engrams.text.timephrases.timewords import HOURS, load_lexicon
 
 JA = load_lexicon("japanese")
@@ -36,11 +36,11 @@ _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
 _LEANS = {"この前": -1, "この間": -1, "前": -1, "先": -1, "次": 1, "今度": 1, "来る": 1}
 
 
-def _on_year(m: RuleMatch) -> Piece | None:
+def _on_year(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="year", offset=_YEARS[m[0]])
 
 
-def _on_era(m: RuleMatch) -> Piece | None:
+def _on_era(m: TimeRuleMatch) -> Piece | None:
     year = _ERAS[m["era"]] + (1 if m["n"] == "元" else parse_number(m["n"]))
     if not m["m"]:
         return DatePart("year", m.start(), m.end(), year=year)
@@ -48,73 +48,73 @@ def _on_era(m: RuleMatch) -> Piece | None:
     return DatePart("date" if kind == "date" else "month", m.start(), m.end(), year=year, month=parse_number(m["m"]), day=day)
 
 
-def _on_week(m: RuleMatch) -> Piece | None:
+def _on_week(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="weekend" if m["e"] else "week", offset=_WHICH[m["w"]])
 
 
-def _on_month(m: RuleMatch) -> Piece | None:
+def _on_month(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="month", offset=_WHICH[m["w"]])
 
 
-def _on_weekday(m: RuleMatch) -> Piece | None:
+def _on_weekday(m: TimeRuleMatch) -> Piece | None:
     if m.text.endswith(("毎週", "毎", "各", "隔週"), 0, m.start()):
         return None
     return DatePart("weekday", m.start(), m.end(), index=WEEKDAYS[m["d"]], lean=_LEANS[m["w"]] if m["w"] else None)
 
 
-def _on_weekend(m: RuleMatch) -> Piece | None:
+def _on_weekend(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="weekend", offset=_LEANS[m["w"]] if m["w"] else None)
 
 
-def _on_day(m: RuleMatch) -> Piece | None:
+def _on_day(m: TimeRuleMatch) -> Piece | None:
     offset, hours = _DAYS[m[0]]
     return DatePart("unit", m.start(), m.end(), unit="day", offset=offset, hours=HOURS[hours] if hours else None)
 
 
-def _on_ago(m: RuleMatch) -> Piece | None:
+def _on_ago(m: TimeRuleMatch) -> Piece | None:
     return on_counted(m, JA.units[m["u"]], 1 if m["f"] else -1)
 
 
-def _on_stretch(m: RuleMatch) -> Piece | None:
+def _on_stretch(m: TimeRuleMatch) -> Piece | None:
     count = 5 if m["v"] else parse_number(m["n"])
     return DatePart(
         "stretch", m.start(), m.end(), unit=JA.units[m["u"]], offset=1 if m["w"] in ("今後", "これから") else -1, count=(count, count)
     )
 
 
-def _on_lately(m: RuleMatch) -> Piece | None:
+def _on_lately(m: TimeRuleMatch) -> Piece | None:
     return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
 
-def _on_other_day(m: RuleMatch) -> Piece | None:
+def _on_other_day(m: TimeRuleMatch) -> Piece | None:
     return DatePart("about", m.start(), m.end(), unit="day", offset=-1, count=(1, 14))
 
 
-def _on_dom(m: RuleMatch) -> Piece | None:
+def _on_dom(m: TimeRuleMatch) -> Piece | None:
     return DatePart("dom", m.start(), m.end(), day=parse_number(m["d"]))
 
 
-def _on_season(m: RuleMatch) -> Piece | None:
+def _on_season(m: TimeRuleMatch) -> Piece | None:
     return DatePart("season", m.start(), m.end(), index=SEASONS[m["s"] or m["s2"]])
 
 
-def _on_holiday(m: RuleMatch) -> Piece | None:
+def _on_holiday(m: TimeRuleMatch) -> Piece | None:
     return DatePart("holiday", m.start(), m.end(), name=JA.holidays[m["h"]])
 
 
-def _on_clock(m: RuleMatch) -> Piece | None:
+def _on_clock(m: TimeRuleMatch) -> Piece | None:
     return on_time(JA.hours, m)
 
 
-def _on_quarter(m: RuleMatch) -> Piece | None:
+def _on_quarter(m: TimeRuleMatch) -> Piece | None:
     return DatePart("quarter", m.start(), m.end(), index=parse_number(m["q"]) - 1)
 
 
-def _on_edge(m: RuleMatch) -> Piece | None:
+def _on_edge(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("edge", m.start(), m.end(), suffix=True, name=JA.edges[m["e"]])
 
 
-def _on_edge_unit(m: RuleMatch) -> Piece | None:
+def _on_edge_unit(m: TimeRuleMatch) -> Piece | None:
     unit = {"年": "year", "月": "month"}[m["u"]]
     edge = "end" if m["e"] == "末" else "start"
     return TimeModifier(
@@ -122,11 +122,11 @@ def _on_edge_unit(m: RuleMatch) -> Piece | None:
     )
 
 
-def _on_half(m: RuleMatch) -> Piece | None:
+def _on_half(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("nth", m.start(), m.end(), suffix=True, unit="half", count=0 if m["w"] in ("上半期", "前半") else -1)
 
 
-def _on_bound(m: RuleMatch) -> Piece | None:
+def _on_bound(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier(JA.bounds[m[0]], m.start(), m.end(), suffix=True)
 
 

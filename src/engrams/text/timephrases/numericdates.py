@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from engrams.text.timephrases.calendarmath import LocalInterval, decade_span, month_span
-from engrams.text.timephrases.grammar import DatePart, Handler, Piece, Rule, RuleMatch, word_set
+from engrams.text.timephrases.grammar import DatePart, Handler, Piece, Rule, TimeRuleMatch, word_set
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 
@@ -50,7 +50,7 @@ def full_year(text: str) -> int:
     return 1900 + value if value >= 70 else 2000 + value
 
 
-def _on_iso(m: RuleMatch) -> Piece | None:
+def _on_iso(m: TimeRuleMatch) -> Piece | None:
     part = DatePart("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
     if not m["h"]:
         return part
@@ -69,14 +69,14 @@ def _on_iso(m: RuleMatch) -> Piece | None:
     return DatePart("fixed", part.at, part.end, span=LocalInterval(start, start + timedelta(minutes=1), "minute"))
 
 
-def _on_year_month(m: RuleMatch) -> Piece | None:
+def _on_year_month(m: TimeRuleMatch) -> Piece | None:
     return DatePart("month", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]))
 
 
 def _slash_handler(month_first: bool) -> Handler:
     """Read 05/07/2023 in the language's order, unless impossible."""
 
-    def handle(m: RuleMatch) -> Piece | None:
+    def handle(m: TimeRuleMatch) -> Piece | None:
         a, b = int(m["a"]), int(m["b"])
         month, day = (a, b) if (month_first and a <= 12) or b > 12 else (b, a)
         return DatePart("date", m.start(), m.end(), year=full_year(m["y"]), month=month, day=day) if month <= 12 else None
@@ -84,7 +84,7 @@ def _slash_handler(month_first: bool) -> Handler:
     return handle
 
 
-def _on_dots(m: RuleMatch) -> Piece | None:
+def _on_dots(m: TimeRuleMatch) -> Piece | None:
     return DatePart("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
 
 
@@ -98,7 +98,7 @@ def year_rule(strong: Set[str]) -> Rule:
 
     Counts, prices and numbers of things are excluded. ``strong``: words after which even 2000 is a year."""
 
-    def handle(m: RuleMatch) -> Piece | None:
+    def handle(m: TimeRuleMatch) -> Piece | None:
         if m.word_after(m.end()) in _COUNTED:
             return None
         before = m.word_before(m.start())
@@ -115,7 +115,7 @@ def year_rule(strong: Set[str]) -> Rule:
     return _YEAR, handle
 
 
-def on_decade(m: RuleMatch) -> Piece | None:
+def on_decade(m: TimeRuleMatch) -> Piece | None:
     """Read group y: 1980 or 80."""
     value = int(m["y"])
     if value < 100:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engrams.text.timephrases import numericdates
-from engrams.text.timephrases.grammar import DatePart, Piece, Rule, RuleMatch, TimeGrammar, any_of, compile_grammar, word_set
+from engrams.text.timephrases.grammar import DatePart, Piece, Rule, TimeGrammar, TimeRuleMatch, any_of, compile_grammar, word_set
 from engrams.text.timephrases.timewords import load_lexicon
 
 
 @dataclass(frozen=True, slots=True)
-class LinkingWords:
+class TimeLinkingWords:
     """Patterns of the words around times.
 
     ``ago`` and ``ahead`` hold ``{}`` for "three weeks"; ``of`` joins day, month and year; ``inside`` precedes a month or season; ``each``
@@ -25,19 +25,19 @@ class LinkingWords:
 
 
 _LINKS = {
-    "portuguese": LinkingWords(
+    "portuguese": TimeLinkingWords(
         (r"(?:ha|faz)\s+{}", r"{}\s+atras"), r"(?P<f>daqui\s+a|dentro\s+de)\s+{}", r"\s+(?:de\s+)?", r"em|desde|ate|de|n[oa]",
         "aos as cada toda todo todas todos", r"\b(?:vou|vai|vamos|vao|irei|sera)\b",
     ),
-    "italian": LinkingWords(
+    "italian": TimeLinkingWords(
         (r"{}\s+fa\b",), r"(?P<f>tra|fra)\s+{}", r"\s+(?:di\s+|del\s+)?", r"a|ad|in|da|di|nel|dal|fino\s+a|entro|questo|questa",
         "ogni il i tutti", r"\b(?:andro|andremo|faro|faremo|saro|sara|vado|andiamo|parto|partiamo|prossim[oa])\b",
     ),
-    "dutch": LinkingWords(
+    "dutch": TimeLinkingWords(
         (r"{}\s+geleden",), r"(?P<f>over)\s+{}", r"\s+", r"in|sinds|tot|van|vanaf|deze|dit|de",
         "elke iedere", r"\b(?:ga|gaat|gaan|zal|zullen|word|wordt)\b",
     ),
-    "russian": LinkingWords(
+    "russian": TimeLinkingWords(
         (r"{}\s+назад",), r"(?P<f>через)\s+{}", r"\s+", r"в|с|до|к|этой|этим",
         "каждый каждую каждое", r"\b(?:буду|будет|будем|поеду|поедем|пойду|пойдем|планирую)\b",
     ),
@@ -58,7 +58,7 @@ def _make_spaced(name: str) -> TimeGrammar:
     thing = rf"(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons, *words.months))})\b"
     inside, of, each = rf"(?:{links.inside})", links.of, word_set(links.each)
 
-    def on_weekday(m: RuleMatch) -> Piece | None:
+    def on_weekday(m: TimeRuleMatch) -> Piece | None:
         return None if m.word_before(m.start()) in each else words.on_weekday(m)
 
     date = rf"(?P<d>\d{{1,2}}){of}{month}(?:{of}{_YEAR})?"
@@ -87,7 +87,7 @@ def _make_korean() -> TimeGrammar:
     unit = rf"(?P<u>{any_of(words.units)})"
     number = rf"(?P<n>\d{{1,4}}|{any_of(words.numbers)})"
 
-    def on_date(m: RuleMatch) -> Piece | None:
+    def on_date(m: TimeRuleMatch) -> Piece | None:
         year, month, day = (int(m[name]) if m[name] else 0 for name in "ymd")
         if not month:
             return DatePart("year", m.start(), m.end(), year=year)

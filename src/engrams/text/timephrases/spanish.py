@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from engrams.text.timephrases import numericdates
-from engrams.text.timephrases.grammar import DatePart, Piece, Rule, RuleMatch, TimeModifier, any_of, compile_grammar, phrase_key, word_set
+from engrams.text.timephrases.grammar import (
+    DatePart,
+    Piece,
+    Rule,
+    TimeModifier,
+    TimeRuleMatch,
+    any_of,
+    compile_grammar,
+    phrase_key,
+    word_set,
+)
 from engrams.text.timephrases.timewords import load_lexicon
 
 ES = load_lexicon("spanish")
@@ -14,7 +24,7 @@ _FUTURE = (
 _STRONG = word_set("en desde hasta antes despues de del ano anos entre verano invierno otono primavera")
 
 
-def _on_tomorrow(m: RuleMatch) -> Piece | None:
+def _on_tomorrow(m: TimeRuleMatch) -> Piece | None:
     """Read "mañana" as morning after "la", otherwise as tomorrow."""
     return (
         None
@@ -23,21 +33,21 @@ def _on_tomorrow(m: RuleMatch) -> Piece | None:
     )
 
 
-def _on_month(m: RuleMatch) -> Piece | None:
+def _on_month(m: TimeRuleMatch) -> Piece | None:
     before = m.word_before(m.start())
     after = ("en", "desde", "hasta", "antes", "de", "del", "despues", "entre", "y", "a", "mes", "durante", "para")
     return ES.on_month(m) if m["y"] or before in after else None
 
 
-def _on_weekday(m: RuleMatch) -> Piece | None:
+def _on_weekday(m: TimeRuleMatch) -> Piece | None:
     return None if m.word_before(m.start()) in ("los", "cada", "un", "todos", "las") else ES.on_weekday(m)
 
 
-def _on_eve(m: RuleMatch) -> Piece | None:
+def _on_eve(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("shift", m.start(), m.end(), unit="day", count=-1)
 
 
-def _on_holiday(m: RuleMatch) -> Piece | None:
+def _on_holiday(m: TimeRuleMatch) -> Piece | None:
     if m.word_before(m.start()) in ("feliz", "santa") or (
         phrase_key(m["u"]) == "reyes" and m.word_before(m.start()) not in ("en", "dia", "de")
     ):

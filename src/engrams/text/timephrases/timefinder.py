@@ -10,9 +10,9 @@ from functools import cache
 from importlib import import_module
 
 from engrams.text.timephrases.calendarmath import BEGIN, END
-from engrams.text.timephrases.grammar import DatePart, Piece, RuleMatch, TimeGrammar, compile_rule
+from engrams.text.timephrases.grammar import DatePart, Piece, TimeGrammar, TimeRuleMatch, compile_rule
 from engrams.text.timephrases.interval import EARLIEST, LATEST, TimeSpan
-from engrams.text.timephrases.intervaljoin import DateNode, ScannedText, compose_nodes
+from engrams.text.timephrases.intervaljoin import DateNode, ScannedTimeText, compose_nodes
 from engrams.text.timephrases.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, WORDS, count_votes, fold, trigger_languages
 
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
@@ -47,7 +47,7 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
         grammar = _load_grammar(name)
         starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
         pieces = _read_pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
-        nodes += compose_nodes(pieces, ScannedText(low, grammar, now.replace(tzinfo=None))) if pieces else []
+        nodes += compose_nodes(pieces, ScannedTimeText(low, grammar, now.replace(tzinfo=None))) if pieces else []
     return _to_spans(nodes, text, zone)
 
 
@@ -106,7 +106,7 @@ def _read_pieces(low: str, text: str, grammar: TimeGrammar, zone: tzinfo, starts
             return pieces
         pattern, handler = grammar.rules[(found.lastindex or 1) - 1]
         m = compile_rule(pattern).match(low, found.start())
-        piece = handler(RuleMatch(m, text)) if m else None
+        piece = handler(TimeRuleMatch(m, text)) if m else None
         at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
         if isinstance(piece, DatePart) and piece.span is not None and piece.span.start.tzinfo:
             piece = _to_local(piece, zone)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from engrams.text.timephrases.grammar import DatePart, ModKind, Piece, RuleMatch, TimeModifier, phrase_key
+from engrams.text.timephrases.grammar import DatePart, ModKind, Piece, TimeModifier, TimeRuleMatch, phrase_key
 from engrams.text.timephrases.numericdates import clock_minutes, full_year
 
 HOURS = {
@@ -32,8 +32,8 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLexicon:
-    """Tables of words as they stand in ``RuleMatch.low``.
+class TimeWordTables:
+    """Tables of words as they stand in ``TimeRuleMatch.low``.
 
     ``plain``: whole phrases to (unit, offset, part of the day)."""
 
@@ -56,11 +56,11 @@ class TimeLexicon:
         word = phrase_key(text)
         return int(word) if word.isdecimal() else self.numbers.get(word, 0) or self.ordinals.get(word, 0)
 
-    def on_plain(self, m: RuleMatch) -> Piece | None:
+    def on_plain(self, m: TimeRuleMatch) -> Piece | None:
         unit, offset, hours = self.plain[phrase_key(m[0])]
         return DatePart("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
 
-    def on_ago(self, m: RuleMatch) -> Piece | None:
+    def on_ago(self, m: TimeRuleMatch) -> Piece | None:
         """Read groups n or v, u; ``f`` means the future."""
         sign = 1 if m["f"] else -1
         unit = phrase_key(m["u"])
@@ -75,7 +75,7 @@ class TimeLexicon:
             return DatePart("season", m.start(), m.end(), index=self.seasons[unit], lean=sign, count=(count, count))
         return DatePart("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
 
-    def on_stretch(self, m: RuleMatch) -> Piece | None:
+    def on_stretch(self, m: TimeRuleMatch) -> Piece | None:
         """Read "the last three weeks": up to now, or from now.
 
         Without w it is the past; without n and v it is one unit."""
@@ -83,15 +83,15 @@ class TimeLexicon:
         count = FEW[self.vague[phrase_key(m["v"])]][1] if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         return DatePart("stretch", m.start(), m.end(), unit=self.units[phrase_key(m["u"])], offset=sign, count=(count, count))
 
-    def on_lately(self, m: RuleMatch) -> Piece | None:
+    def on_lately(self, m: TimeRuleMatch) -> Piece | None:
         """Read "recently" as the last thirty days."""
         return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(30, 30))
 
-    def on_days(self, m: RuleMatch) -> Piece | None:
+    def on_days(self, m: TimeRuleMatch) -> Piece | None:
         """Read "these last days" as the last seven."""
         return DatePart("stretch", m.start(), m.end(), unit="day", offset=-1, count=(7, 7))
 
-    def on_rel(self, m: RuleMatch) -> Piece | None:
+    def on_rel(self, m: TimeRuleMatch) -> Piece | None:
         """Read "last week", "next March", "this summer"."""
         lean, what, at, end = self.leans[phrase_key(m["w"])], phrase_key(m["u"]), m.start(), m.end()
         if what in self.seasons:
@@ -109,11 +109,11 @@ class TimeLexicon:
         unit = self.units[what]
         return None if unit in ("minute", "hour", "day") else DatePart("unit", at, end, unit=unit, offset=lean)
 
-    def on_month(self, m: RuleMatch) -> Piece | None:
+    def on_month(self, m: TimeRuleMatch) -> Piece | None:
         year = m["y"]
         return DatePart("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
 
-    def on_date(self, m: RuleMatch) -> Piece | None:
+    def on_date(self, m: TimeRuleMatch) -> Piece | None:
         """Read groups d, m, and optional d0, d2 (range ends), y."""
         day, last = self.parse_number(m["d"]), 0
         if m["d0"]:
@@ -125,25 +125,25 @@ class TimeLexicon:
         year = full_year(m["y"]) if m["y"] else None
         return DatePart("date", m.start(), m.end(), year=year, month=self.months[m["m"]], day=day, last_day=last)
 
-    def on_weekday(self, m: RuleMatch) -> Piece | None:
+    def on_weekday(self, m: TimeRuleMatch) -> Piece | None:
         hours = m["h"]
         return DatePart("weekday", m.start(), m.end(), index=self.weekdays[m["d"]], hours=HOURS[self.hours[hours]] if hours else None)
 
-    def on_season(self, m: RuleMatch) -> Piece | None:
+    def on_season(self, m: TimeRuleMatch) -> Piece | None:
         return DatePart("season", m.start("s"), m.end("s"), index=self.seasons[m["s"]])
 
-    def on_holiday(self, m: RuleMatch) -> Piece | None:
+    def on_holiday(self, m: TimeRuleMatch) -> Piece | None:
         return DatePart("holiday", m.start("u"), m.end("u"), name=self.holidays[phrase_key(m["u"])])
 
-    def on_quarter(self, m: RuleMatch) -> Piece | None:
+    def on_quarter(self, m: TimeRuleMatch) -> Piece | None:
         """Read groups q (digit) or o (ordinal), y."""
         index = int(m["q"]) if m["q"] else self.parse_number(m["o"])
         return DatePart("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
 
-    def on_weekend(self, m: RuleMatch) -> Piece | None:
+    def on_weekend(self, m: TimeRuleMatch) -> Piece | None:
         return DatePart("unit", m.start("u"), m.end("u"), unit="weekend")
 
-    def on_time(self, m: RuleMatch) -> Piece | None:
+    def on_time(self, m: TimeRuleMatch) -> Piece | None:
         """Read groups u (part of day) or h, n, p, a."""
         if m["u"]:
             return DatePart("clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]])
@@ -154,24 +154,24 @@ class TimeLexicon:
             hour = hour % 12 + (12 if m["p"] else 0)
         return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
 
-    def on_edge(self, m: RuleMatch) -> Piece | None:
+    def on_edge(self, m: TimeRuleMatch) -> Piece | None:
         return TimeModifier("edge", m.start(), m.end(), name=self.edges[phrase_key(m["e"])])
 
-    def on_edge_unit(self, m: RuleMatch) -> Piece | None:
+    def on_edge_unit(self, m: TimeRuleMatch) -> Piece | None:
         """Read "end of the month" as this month's end."""
         edge, what = self.edges[phrase_key(m["e"])], phrase_key(m["u"])
         if what in self.seasons:
             return DatePart("season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge)
         return DatePart("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
 
-    def on_bound(self, m: RuleMatch) -> Piece | None:
+    def on_bound(self, m: TimeRuleMatch) -> Piece | None:
         return TimeModifier(self.bounds[phrase_key(m["b"])], m.start("b"), m.end())
 
-    def on_within(self, m: RuleMatch) -> Piece | None:
+    def on_within(self, m: TimeRuleMatch) -> Piece | None:
         """Read "the week of 3 June"."""
         return TimeModifier("within", m.start(), m.end(), unit=self.units[phrase_key(m["u"])])
 
-    def on_shift(self, m: RuleMatch) -> Piece | None:
+    def on_shift(self, m: TimeRuleMatch) -> Piece | None:
         """Read "two weeks before": groups n or v, u; f: after."""
         unit = phrase_key(m["u"])
         count = FEW[self.vague[phrase_key(m["v"])]][1] - 1 if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
@@ -181,7 +181,7 @@ class TimeLexicon:
         hours = HOURS[self.hours[unit]] if unit in self.hours else None
         return TimeModifier("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
 
-    def on_nth(self, m: RuleMatch) -> Piece | None:
+    def on_nth(self, m: TimeRuleMatch) -> Piece | None:
         """Read "the second Monday of", counted from 0; last is -1."""
         order, unit = phrase_key(m["o"]), phrase_key(m["u"])
         count = self.ordinals[order] - 1 if order in self.ordinals else -1
@@ -190,10 +190,10 @@ class TimeLexicon:
 
 
 @cache
-def load_lexicon(language: str) -> TimeLexicon:
+def load_lexicon(language: str) -> TimeWordTables:
     """Load a language's words from ``lexicons/LANGUAGE.json``: ``{table: {value: [words]}}``."""
     stored = json.loads((resources.files(__package__) / "lexicons" / f"{language}.json").read_text("utf-8"))
     tables = {
         table: {word: _VALUES.get(table, str)(value) for value, words in rows.items() for word in words} for table, rows in stored.items()
     }
-    return TimeLexicon(**tables)
+    return TimeWordTables(**tables)

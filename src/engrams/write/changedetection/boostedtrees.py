@@ -46,7 +46,7 @@ class BoostedTrees:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeModel:
+class ChangeDetectionModel:
     """Trees for change, trees for a common subject, and rarity of words.
 
     ``scale`` and ``shift`` make the joint log odds a calibrated probability."""
@@ -88,7 +88,7 @@ def compete(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 @cache
-def load_model() -> ChangeModel:
+def load_model() -> ChangeDetectionModel:
     """Load the trained model that ships with the package."""
     import numpy as np
 
@@ -102,7 +102,7 @@ def load_model() -> ChangeModel:
             )
             for name in ("change", "related")
         )  # fmt: skip
-        return ChangeModel(change, related, rarity, float(held["scale"]), float(held["shift"]))
+        return ChangeDetectionModel(change, related, rarity, float(held["scale"]), float(held["shift"]))
 
 
 def nearest_clause(old: MessageFeatures, new: MessageFeatures) -> str:

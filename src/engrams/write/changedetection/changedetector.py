@@ -8,14 +8,14 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engrams.ports import CandidateQuery, Embedder, RecordQuery, Store
+from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
 from engrams.types import BESIDE, EdgeType, Kind, Record, Status
 from engrams.write.changedetection.boostedtrees import load_model, nearest_clause
 from engrams.write.changedetection.pairfeatures import read_message
-from engrams.write.changeset import ChangeSet
+from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
 
@@ -53,7 +53,7 @@ class ChangeDetector:
         self._embed = partial(plain.embed, purpose="query")
         self._read_text = text_cache(_MOST_READ)(self._read_message)
 
-    def apply(self, record: Record, changes: ChangeSet) -> None:
+    def apply(self, record: Record, changes: DigestChangeSet) -> None:
         """Close or mark what a new statement ends.
 
         A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
@@ -105,13 +105,13 @@ class ChangeDetector:
         words = tuple((word, 1.0) for word in dict.fromkeys(terms(record.text)))
         rows = self._store.vectors(record.scope.owner, [record.id], self._model) if self._model else None
         vector = rows[0] if rows is not None and rows[0].any() else None
-        pool = self._store.seek(CandidateQuery(reach, record.recorded_at, words, vector, self._model, _WIDTH, kinds=_SAID))
+        pool = self._store.seek(CandidateSearchQuery(reach, record.recorded_at, words, vector, self._model, _WIDTH, kinds=_SAID))
         places = (-(pool.bm + pool.cos)).argsort(kind="stable")[: 2 * _NEAREST]
         near = self._store.get(record.scope.owner, [pool.ids[place] for place in places])
         found = [one for one in {one.id: one for one in (*near, *latest)}.values() if _is_earlier(one, record)]
         return found[: _NEAREST + _LATEST]
 
-    def _split_facts(self, found: DetectedChange, changes: ChangeSet) -> tuple[Sequence[Record], Sequence[Record]]:
+    def _split_facts(self, found: DetectedChange, changes: DigestChangeSet) -> tuple[Sequence[Record], Sequence[Record]]:
         """Split the open facts into those that end and those that stay.
         All stay where it is not clear which one is meant."""
         open_ = [fact for fact in changes.add_stored(self._find_facts(found.old)) if fact.status is Status.ACTIVE]

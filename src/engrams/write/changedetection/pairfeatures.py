@@ -33,7 +33,7 @@ _MOST_CLAUSES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class MessageClause:
     """One clause with what is read from it."""
 
     text: str
@@ -49,8 +49,8 @@ class MessageFeatures:
     text: str
     speaker: str
     at: datetime
-    clauses: tuple[Clause, ...]
-    whole: Clause
+    clauses: tuple[MessageClause, ...]
+    whole: MessageClause
     numbers: frozenset[str]
     names: frozenset[str]
     quoted: str
@@ -88,8 +88,8 @@ def read_message(text: str, speaker: str, at: datetime, embed: Embed) -> Message
 
 
 @text_cache(1 << 13)
-def _read_clause(text: str) -> Clause:
-    return Clause(text, frozenset(terms(text)), tuple(count_cues(fold(text))))
+def _read_clause(text: str) -> MessageClause:
+    return MessageClause(text, frozenset(terms(text)), tuple(count_cues(fold(text))))
 
 
 def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[str, float]) -> list[float]:
@@ -177,7 +177,7 @@ def _read_values(text: str) -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def _overlap(old: Clause, new: Clause, rarity: Mapping[str, float]) -> tuple[float, ...]:
+def _overlap(old: MessageClause, new: MessageClause, rarity: Mapping[str, float]) -> tuple[float, ...]:
     highest = rarity[""]
     weights = {word: rarity.get(word, highest) for word in old.words | new.words}
     shared = sum(weights[word] for word in old.words & new.words)

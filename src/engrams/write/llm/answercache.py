@@ -9,15 +9,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, ChatAnswer, ChatRequest
+from engrams.ports import ChatAnswer, ChatModel, ChatRequest
 
 
-class CachedChat:
+class AnswerCachingChat:
     """Chat model that answers each question once, for all processes.
 
     Answers are stored before they are used, but for those that were cut; failures are remembered in this process only."""
 
-    def __init__(self, chat: Chat, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, chat: ChatModel, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]) -> None:
         """Set up the model with the answers of an earlier run.
         ``save``: stores answers, and the ids of what they may quote."""
         self._chat, self._save = chat, save

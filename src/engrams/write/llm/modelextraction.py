@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engrams.clock import parse_time
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, ChatMessage, ChatRequest
+from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
 from engrams.text.tagremoval import remove_tagged
@@ -105,7 +105,7 @@ class ExtractionContext:
 
 
 def extract_by_model(
-    records: Sequence[Record], briefing: ExtractionContext, chat: Chat, batch: int, decisions: list[StageDecision]
+    records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int, decisions: list[StageDecision]
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost]:
     """Extract candidates by record, with the cost.
 
@@ -160,7 +160,7 @@ def count_together(records: Sequence[Record], batch: int) -> int:
 
 
 def _ask_statements(
-    group: list[Record], briefing: ExtractionContext, chat: Chat, decisions: list[StageDecision]
+    group: list[Record], briefing: ExtractionContext, chat: ChatModel, decisions: list[StageDecision]
 ) -> tuple[list[ExtractedStatement], ModelCost, bool]:
     prompt = load(briefing.prompt)
     known = briefing.known[:_KNOWN]
@@ -342,7 +342,7 @@ class _LaneResult:
 
 
 def extract_in_lanes(
-    records: Sequence[Record], briefing: ExtractionContext, chat: Chat, batch: int, decisions: list[StageDecision], only: str = ""
+    records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int, decisions: list[StageDecision], only: str = ""
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
     """Extract in both lanes, or the one named ``only``.
 
@@ -366,7 +366,7 @@ def extract_in_lanes(
     return {source: _drop_repeated_facts(candidates) for source, candidates in found.items()}, cost, failed[0][0] if failed else ""
 
 
-def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionContext, chat: Chat, batch: int) -> _LaneResult:
+def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int) -> _LaneResult:
     own_decisions: list[StageDecision] = []
     try:
         found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, own_decisions)

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, ChatMessage, ChatRequest
+from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.types import ModelCost, Record
 from engrams.write import storagepolicy
 from engrams.write.candidatestatement import CandidateStatement
 
-_HELD = storagepolicy.PolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
+_HELD = storagepolicy.StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
 _REASON = 240
 
 
@@ -42,33 +42,35 @@ SCHEMA: dict[str, Any] = {
 
 
 def decide_by_model(
-    record: Record, candidates: Sequence[CandidateStatement], chat: Chat
-) -> tuple[list[storagepolicy.PolicyDecision], ModelCost]:
+    record: Record, candidates: Sequence[CandidateStatement], chat: ChatModel
+) -> tuple[list[storagepolicy.StoragePolicyDecision], ModelCost]:
     """Decide on each candidate by a model.
     Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
     if not candidates:
         return [], ModelCost()
     listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))
     text = load("policy").render(turn=quote(record.text[:4000]), candidates=listed)
-    rows: dict[int, storagepolicy.PolicyDecision] = {}
+    rows: dict[int, storagepolicy.StoragePolicyDecision] = {}
     cost = ModelCost(calls=1)
     try:
         answer = chat.ask(ChatRequest((ChatMessage("user", text),), "policy", SCHEMA))
         cost = ModelCost(answer.calls, answer.tokens)
         rows = _parse_rows(answer.data)
     except (ModelError, BudgetError) as problem:
-        held = storagepolicy.PolicyDecision("commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits_review=True)
+        held = storagepolicy.StoragePolicyDecision(
+            "commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits_review=True
+        )
         return [storagepolicy.clamp_decision(candidate, held) for candidate in candidates], cost
     return [storagepolicy.clamp_decision(candidate, rows.get(number, _HELD)) for number, candidate in enumerate(candidates, 1)], cost
 
 
-def _parse_rows(data: Any) -> dict[int, storagepolicy.PolicyDecision]:
+def _parse_rows(data: Any) -> dict[int, storagepolicy.StoragePolicyDecision]:
     rows = data.get("rulings") if isinstance(data, dict) else data
-    found: dict[int, storagepolicy.PolicyDecision] = {}
+    found: dict[int, storagepolicy.StoragePolicyDecision] = {}
     for row in rows if isinstance(rows, list) else ():
         try:
             one = ModelPolicyDecision.model_validate(row)
         except ValidationError:
             continue
-        found[one.id] = storagepolicy.PolicyDecision(one.action, f"llm_policy: {one.reason}"[:_REASON])
+        found[one.id] = storagepolicy.StoragePolicyDecision(one.action, f"llm_policy: {one.reason}"[:_REASON])
     return found

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import Chat, ChatMessage, ChatRequest
+from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.types import ModelCost, Record, StageDecision
 from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.rulereconciliation import MARGIN, Reconciliation, find_conflict
+from engrams.write.rulereconciliation import MARGIN, ReconciliationResult, find_conflict
 
 _RETRIES = 3
 _ANSWER, _ROW = 512, 128
@@ -56,7 +56,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ReconcileDecisions:
+class NumberedReconcileDecisions:
     """Decisions of a model about new statements, by their number from 1.
     ``removed``: known ones that are to go. ``failed``: the model gave none."""
 
@@ -67,8 +67,13 @@ class ReconcileDecisions:
 
 
 def ask_verdicts(
-    candidates: Sequence[CandidateStatement], known: Sequence[Record], chat: Chat, decisions: list[StageDecision], *, patient: bool = False
-) -> ReconcileDecisions:
+    candidates: Sequence[CandidateStatement],
+    known: Sequence[Record],
+    chat: ChatModel,
+    decisions: list[StageDecision],
+    *,
+    patient: bool = False,
+) -> NumberedReconcileDecisions:
     """Ask a model in one question how new statements meet known ones.
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. ``patient``: a failure that
@@ -79,18 +84,18 @@ def ask_verdicts(
         if patient and isinstance(problem, ModelError) and problem.retryable:
             raise
         decisions.append(StageDecision("reconcile", "failed", f"the model failed: {problem.message}"[:200]))
-        return ReconcileDecisions({}, (), ModelCost(calls=1), failed=True)
+        return NumberedReconcileDecisions({}, (), ModelCost(calls=1), failed=True)
     kept = {row.new: row for row in rows if row.new and row.verdict != "remove"}
     named = {number for row in kept.values() for number in row.known}
     gone = {number for row in rows if row.verdict == "remove" for number in row.known} - named
     trusted = min(candidate.trust for candidate in candidates)
     removed = tuple(known[number - 1] for number in sorted(gone) if known[number - 1].trust <= trusted + MARGIN)
-    return ReconcileDecisions(kept, removed, cost)
+    return NumberedReconcileDecisions(kept, removed, cost)
 
 
 def judge_candidate(
-    candidate: CandidateStatement, row: ModelReconcileDecision | None, targets: Sequence[Record], by_rules: Reconciliation
-) -> Reconciliation:
+    candidate: CandidateStatement, row: ModelReconcileDecision | None, targets: Sequence[Record], by_rules: ReconciliationResult
+) -> ReconciliationResult:
     """Turn a model's decision into a reconciliation; rules limit it.
 
     ``targets``: the statements that the row names, as they are now. An answer that only removes, or none, leaves the decision to the rules.
@@ -100,19 +105,21 @@ def judge_candidate(
     reason = f"model: {row.reason}"[:200]
     if row.verdict == "add" or not targets:
         # A model that adds does not overrule what the rules are certain of.
-        return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else Reconciliation("add", candidate, reason=reason)
+        return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else ReconciliationResult("add", candidate, reason=reason)
     if row.verdict == "keep":
-        return Reconciliation("keep", candidate, tuple(targets[:1]), reason=reason)
+        return ReconciliationResult("keep", candidate, tuple(targets[:1]), reason=reason)
     if row.verdict == "conflict" or row.confidence == "low":
-        return Reconciliation("conflict", candidate, tuple(targets), reason=reason)
+        return ReconciliationResult("conflict", candidate, tuple(targets), reason=reason)
     if by_rules.until is not None:
         return by_rules
     retract = candidate.effect == "corrects"
-    return find_conflict(candidate, list(targets)) or Reconciliation(row.verdict, candidate, tuple(targets), retract=retract, reason=reason)
+    return find_conflict(candidate, list(targets)) or ReconciliationResult(
+        row.verdict, candidate, tuple(targets), retract=retract, reason=reason
+    )
 
 
 def _ask_rows(
-    candidates: Sequence[CandidateStatement], known: Sequence[Record], chat: Chat, decisions: list[StageDecision]
+    candidates: Sequence[CandidateStatement], known: Sequence[Record], chat: ChatModel, decisions: list[StageDecision]
 ) -> tuple[list[ModelReconcileDecision], ModelCost]:
     text = load("reconcile").render(
         new="\n".join(_format_new(number, candidate) for number, candidate in enumerate(candidates, 1)),

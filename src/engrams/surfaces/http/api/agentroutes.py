@@ -16,7 +16,7 @@ from engrams.settings import Settings
 from engrams.surfaces.http.api import bodies
 from engrams.surfaces.http.rest.calleridentity import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, Status, Tier, Trace, TraceRow, Turn
+from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, SearchTraceRow, Status, Tier, Trace, Turn
 
 AGENT = "implementation"
 _ROWS = 50
@@ -267,7 +267,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
     return bodies.AgentTraceResponse(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
 
 
-def _complete_parts(row: TraceRow) -> dict[str, float]:
+def _complete_parts(row: SearchTraceRow) -> dict[str, float]:
     """Parts of a score.
     What another memory lent it is named so."""
     parts = {name: _round(value) for name, value in row.parts.items() if name not in ("sub_sim", "hot", "rerank", "trigger")}

@@ -191,7 +191,7 @@ def to_json(value: Json) -> Json:
 _HINT = "GET /openapi.json describes every request."
 
 
-class MethodNotAllowed:
+class MethodNotAllowedRoutes:
     """Answer 405 with the allowed methods for paths of ``routes``, else 404."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:

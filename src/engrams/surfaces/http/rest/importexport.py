@@ -24,7 +24,7 @@ from engrams.surfaces.http.rest.errors import error_responses
 from engrams.types import ImportOptions, Scope
 
 if TYPE_CHECKING:
-    from engrams.build import FileUpload, FileUploads, ImportRun
+    from engrams.build import FileUpload, FileUploadStore, ImportRun
 
 _CHUNK = 64 * 1024
 _BAD = 1000
@@ -236,8 +236,8 @@ def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"The file has more than {most:,} bytes.")
 
 
-def _get_uploads(request: Request) -> FileUploads:
-    found: FileUploads | None = request.app.state.uploads
+def _get_uploads(request: Request) -> FileUploadStore:
+    found: FileUploadStore | None = request.app.state.uploads
     if found is None:
         raise _incognito_error()
     return found

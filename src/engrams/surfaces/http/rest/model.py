@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engrams import build
 from engrams.build import connection
 from engrams.errors import ModelError, RefusedError
-from engrams.ports import ModelServer
+from engrams.ports import DiscoveredModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
 from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
@@ -163,5 +163,5 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
     )
 
 
-def _to_server(server: ModelServer) -> FoundModelServer:
+def _to_server(server: DiscoveredModelServer) -> FoundModelServer:
     return FoundModelServer(name=server.name, provider=server.provider, url=server.url, models=list(server.models))

@@ -26,7 +26,7 @@ from engrams.surfaces.http.rest import (
     sessions,
     stats,
 )
-from engrams.surfaces.http.rest.errors import MethodNotAllowed, handle_http_error, handle_invalid_request
+from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes, handle_http_error, handle_invalid_request
 from engrams.types import Json
 
 _ROUTERS = (
@@ -59,7 +59,7 @@ class RestMount:
         routers = [make(self._settings) for make in _ROUTERS]
         for routes in routers:
             app.include_router(routes)
-        fallback = MethodNotAllowed([route for routes in routers for route in routes.routes])
+        fallback = MethodNotAllowedRoutes([route for routes in routers for route in routes.routes])
         own = sorted({path.split("/")[2] for path in fallback.paths})  # every other segment under /v1 is the proxy's
         app.router.routes.extend(fallback.routes_for(path for name in own for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
 

@@ -118,7 +118,7 @@ class MemoryEditRequest(RequestBody):
         return sent
 
 
-class FieldCondition(RequestBody):
+class FieldConditionInput(RequestBody):
     """Test on a field of a memory, or on metadata as ``meta.name``."""
 
     field: str = Field(max_length=200)
@@ -126,7 +126,7 @@ class FieldCondition(RequestBody):
     value: Json = None
 
     @model_validator(mode="after")
-    def check_scope(self) -> FieldCondition:
+    def check_scope(self) -> FieldConditionInput:
         """Require a text or list of labels as the value of `scope`."""
         some = self.value if self.op in ("in", "nin") and isinstance(self.value, list) else [self.value]
         if self.field == "scope" and self.op != "exists" and not all(isinstance(one, str | list) for one in some):
@@ -144,7 +144,7 @@ class MemoryQuestionRequest(RequestBody):
 
 class SearchRequest(MemoryQuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
-    where: list[FieldCondition] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
+    where: list[FieldConditionInput] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
     history: StrictBool = Field(False, description="Also what was superseded or archived.")
 
 

@@ -13,7 +13,7 @@ from engrams.surfaces.http.rest.errors import to_json
 from engrams.types import HistoryEntry, Hit, Kind, Layer, OutdatedMark, Receipt, Record, SearchResult, Status, Tier, Trace
 
 if TYPE_CHECKING:
-    from engrams.build import ChangeReport, PurgeCandidate
+    from engrams.build import PurgeCandidate, SourceChangeReport
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
 ScopeLabels = Annotated[list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))]
@@ -244,7 +244,7 @@ class PurgeResponse(AffectedMessagesResponse):
     places: list[PurgePlaceResponse]
 
     @classmethod
-    def of(cls, erased: PurgeReport, report: ChangeReport) -> PurgeResponse:
+    def of(cls, erased: PurgeReport, report: SourceChangeReport) -> PurgeResponse:
         places = [PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
         # The answer of an erasure does not repeat what was said.
         sources = [SourceEffectResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
@@ -264,7 +264,7 @@ def to_memory(record: Record) -> MemoryResponse:
     return MemoryResponse.model_validate({name: _field_value(name, getattr(record, name)) for name in _NAMES})
 
 
-def to_changed(record: Record, report: ChangeReport | None) -> ChangedMemoryResponse:
+def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryResponse:
     reach = AffectedMessagesResponse.model_validate(report) if report else AffectedMessagesResponse()
     return ChangedMemoryResponse(**to_memory(record).model_dump(), **reach.model_dump())
 

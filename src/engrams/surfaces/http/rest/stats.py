@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from engrams.ports import ScopeReach
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.requestobservers import MINUTES, ActivityChart, ActivityMinute
+from engrams.surfaces.http.requestobservers import MINUTES, ActivityMinuteCounts, OwnerActivityChart
 from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 from engrams.types import PRODUCT, Layer
@@ -136,7 +136,7 @@ def _add_count_routes(routes: APIRouter) -> None:
         """List requests and search times by minute, and model usage.
 
         Since the server started."""
-        chart: ActivityChart = request.app.state.activity
+        chart: OwnerActivityChart = request.app.state.activity
         now = int(caller.engine.now().timestamp() // 60)
         points = [_to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)]
         spent = caller.engine.stats(caller.scope)["spent"] if caller.is_admin else {}
@@ -186,7 +186,7 @@ def _hide_password(value: Any) -> Any:
     return to_json(value)
 
 
-def _to_point(minute: ActivityMinute) -> ActivityMinuteResponse:
+def _to_point(minute: ActivityMinuteCounts) -> ActivityMinuteResponse:
     return ActivityMinuteResponse(
         at=datetime.fromtimestamp(minute.at * 60, UTC),
         requests=minute.requests,

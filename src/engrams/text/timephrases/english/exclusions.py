@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.timephrases.grammar import DatePart, Piece, RuleMatch, TimeModifier, phrase_key, word_set
+from engrams.text.timephrases.grammar import DatePart, Piece, TimeModifier, TimeRuleMatch, phrase_key, word_set
 from engrams.text.timephrases.numericdates import full_year
 from engrams.text.timephrases.timewords import load_lexicon
 
@@ -39,13 +39,13 @@ _YEAR_NEXT = re.compile(r",?\s+(?:of\s+)?(?:(?:19|20)\d\d|'\d\d|(?:last|this|nex
 _VERB_NEXT = word_set("on of for to with through against be have not")
 
 
-def _leading_word(m: RuleMatch, at: int) -> str:
+def _leading_word(m: TimeRuleMatch, at: int) -> str:
     """Return the word before ``at``, skipping an article."""
     word = m.word_before(at)
     return m.word_before(m.low.rindex("the", 0, at)) if word == "the" else word
 
 
-def on_ago(m: RuleMatch) -> Piece | None:
+def on_ago(m: TimeRuleMatch) -> Piece | None:
     """Read compounds too: "a year and a half ago"."""
     part = ENGLISH.on_ago(m)
     if not isinstance(part, DatePart) or not (m["half"] or m["u2"]) or part.offset is None:
@@ -67,36 +67,36 @@ def on_ago(m: RuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit=unit, offset=sign * (count * size + (half if extra is None else extra)))
 
 
-def on_half_ago(m: RuleMatch) -> Piece | None:
+def on_half_ago(m: TimeRuleMatch) -> Piece | None:
     halves = {"year": ("month", 6), "hour": ("minute", 30), "decade": ("year", 5), "month": ("week", 2), "century": ("year", 50)}
     unit, count = halves[m["u"]]
     return DatePart("unit", m.start(), m.end(), unit=unit, offset=-count)
 
 
-def on_in_units(m: RuleMatch) -> Piece | None:
+def on_in_units(m: TimeRuleMatch) -> Piece | None:
     """Read "in two weeks" only if the sentence looks ahead."""
     return ENGLISH.on_ago(m) if m["t"] or _looks_ahead(m) else None
 
 
-def _looks_ahead(m: RuleMatch) -> bool:
+def _looks_ahead(m: TimeRuleMatch) -> bool:
     low, first = m.low, max(0, m.start() - 80)
     start = max(low.rfind(stop, first, m.start()) for stop in ".!?;\n")
     stop = _STOP.search(low, m.end(), m.end() + 80)
     return _FUTURE.search(low, max(start, first), stop.start() if stop else m.end() + 80) is not None
 
 
-def on_recent(m: RuleMatch) -> Piece | None:
+def on_recent(m: TimeRuleMatch) -> Piece | None:
     unit = ENGLISH.units[m["u"]]
     count = {"day": 7, "week": 5, "month": 4, "year": 5}[unit]
     return DatePart("stretch", m.start(), m.end(), unit=unit, offset=-1, count=(count, count))
 
 
-def on_other_day(m: RuleMatch) -> Piece | None:
+def on_other_day(m: TimeRuleMatch) -> Piece | None:
     unit = ENGLISH.units[m["u"]]
     return DatePart("about", m.start(), m.end(), unit=unit, offset=-1, count=(1, 7 if unit == "day" else 3))
 
 
-def on_rel(m: RuleMatch) -> Piece | None:
+def on_rel(m: TimeRuleMatch) -> Piece | None:
     what, at = phrase_key(m["u"]), m.start("u")
     lean = ENGLISH.leans[phrase_key(m["w"])]
     if what in _VERBS and not m.is_capital(at) and (lean == 0 or m.word_before(m.start()) == "the"):
@@ -108,7 +108,7 @@ def on_rel(m: RuleMatch) -> Piece | None:
     return ENGLISH.on_rel(m)
 
 
-def on_before_last(m: RuleMatch) -> Piece | None:
+def on_before_last(m: TimeRuleMatch) -> Piece | None:
     """Read "the week before last" and "the Friday after next"."""
     sign, what = (1 if m["f"] else -1), m["u"]
     if what in ENGLISH.weekdays:
@@ -118,7 +118,7 @@ def on_before_last(m: RuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit=ENGLISH.units[what], offset=2 * sign, hours=(1080, 1800) if what == "night" else None)
 
 
-def on_month(m: RuleMatch) -> Piece | None:
+def on_month(m: TimeRuleMatch) -> Piece | None:
     """Read a bare month.
 
     Names that are also people or verbs need a capital and a preposition before them."""
@@ -135,22 +135,22 @@ def on_month(m: RuleMatch) -> Piece | None:
     return ENGLISH.on_month(m)
 
 
-def on_day_month(m: RuleMatch) -> Piece | None:
+def on_day_month(m: TimeRuleMatch) -> Piece | None:
     """Read "3 May"; not "of those, 3 may be wrong"."""
     plain = m["m"] in _VERBS and not m.is_capital(m.start("m")) and not m["y"] and not m["s"]
     return None if plain else ENGLISH.on_date(m)
 
 
-def on_month_day(m: RuleMatch) -> Piece | None:
+def on_month_day(m: TimeRuleMatch) -> Piece | None:
     plain = m["m"] in ("may", "march", "mar", "jun", "dec", "sep") and not m.is_capital(m.start("m")) and not (m["s"] or m["y"])
     return None if plain and m.word_before(m.start()) not in ("on", "by", "since", "until", "of") else ENGLISH.on_date(m)
 
 
-def on_month_year(m: RuleMatch) -> Piece | None:
+def on_month_year(m: TimeRuleMatch) -> Piece | None:
     return DatePart("month", m.start(), m.end(), month=ENGLISH.months[m["m"]], year=full_year(m["y"]))
 
 
-def on_weekday(m: RuleMatch) -> Piece | None:
+def on_weekday(m: TimeRuleMatch) -> Piece | None:
     before, name, end = m.word_before(m.start()), m["d"], m.end()
     if before in _HABIT or before in _NOT_DAY or m.word_after(end) in _DAY_THING or m.low.startswith(" night live", end):
         return None
@@ -160,17 +160,17 @@ def on_weekday(m: RuleMatch) -> Piece | None:
     return ENGLISH.on_weekday(m)
 
 
-def on_season(m: RuleMatch) -> Piece | None:
+def on_season(m: TimeRuleMatch) -> Piece | None:
     """Read a season only with a preposition or year."""
     return ENGLISH.on_season(m) if m["p"] or _YEAR_NEXT.match(m.low, m.end()) or _leading_word(m, m.start("s")) in STRONG - {"by"} else None
 
 
-def on_quarter(m: RuleMatch) -> Piece | None:
+def on_quarter(m: TimeRuleMatch) -> Piece | None:
     named = m["o"] or m["y"] or (m.is_capital(m.start()) and m.word_before(m.start()) in STRONG | {"this", "last", "next"})
     return ENGLISH.on_quarter(m) if named else None
 
 
-def on_dom(m: RuleMatch) -> Piece | None:
+def on_dom(m: TimeRuleMatch) -> Piece | None:
     """Read "on the 3rd"; not "on the 3rd floor"."""
     if _leading_word(m, m.start("d")) not in _DOM_AFTER and not _OF_MONTH.match(m.low, m.end()):
         return None
@@ -178,7 +178,7 @@ def on_dom(m: RuleMatch) -> Piece | None:
     return None if follows and m.word_after(m.end()) not in _DOM_NEXT else DatePart("dom", m.start("d"), m.end(), day=int(m["d"]))
 
 
-def on_nth(m: RuleMatch) -> Piece | None:
+def on_nth(m: TimeRuleMatch) -> Piece | None:
     """Read "the last week of"; alone it means last week."""
     mod = ENGLISH.on_nth(m)
     if not isinstance(mod, TimeModifier) or m["o"] != "last" or mod.unit == "day":
@@ -189,11 +189,11 @@ def on_nth(m: RuleMatch) -> Piece | None:
     return TimeModifier("nth", mod.at, mod.end, unit=mod.unit, index=mod.index, count=mod.count, instead=lone)
 
 
-def on_half(m: RuleMatch) -> Piece | None:
+def on_half(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("nth", m.start(), m.end(), unit="half", count=0 if m["o"] in ("first", "1st") else -1)
 
 
-def on_decade_word(m: RuleMatch) -> Piece | None:
+def on_decade_word(m: TimeRuleMatch) -> Piece | None:
     from engrams.text.timephrases.calendarmath import decade_span
 
     tens = ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")

@@ -42,7 +42,7 @@ _HYPOTHETICAL = {language.code: re.compile(language.hypothetical, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceForm:
+class SentencePattern:
     """One sentence form of a language.
     ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or property); ``say``: the sentence."""
 
@@ -55,14 +55,14 @@ class SentenceForm:
 
 
 @cache
-def _compile_forms(code: str) -> tuple[SentenceForm, ...]:
+def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
     """Compile the sentence forms of one language on first use."""
     language = next(one for one in _LANGUAGES if one.code == code)
     forms = []
     for predicate, category, pattern, say, *more in language.forms:
         effect: Effect = "changes" if "changes" in more else "ends" if "ends" in more else "states"
         filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(language.relatives)})").replace("<prop>", f"(?P<f>{'|'.join(_PROPERTIES)})")
-        forms.append(SentenceForm(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
+        forms.append(SentencePattern(re.compile(filled, re.IGNORECASE), predicate, category, say, effect, "no" not in more))
     return tuple(forms)
 
 
@@ -116,7 +116,7 @@ def _clean_value(raw: str) -> str:
 
 
 def _to_candidate(
-    form: SentenceForm,
+    form: SentencePattern,
     groups: dict[str, str | None],
     value: str,
     place: tuple[int, int, str],
@@ -166,7 +166,7 @@ def _to_candidate(
     )
 
 
-def _resolve_start(form: SentenceForm, dated: datetime | None, said: datetime) -> datetime | None:
+def _resolve_start(form: SentencePattern, dated: datetime | None, said: datetime) -> datetime | None:
     if form.effect == "states":
         return dated if form.category == "event" else None
     return dated or said

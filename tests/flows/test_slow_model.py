@@ -187,6 +187,22 @@ def test_twelve_turns_need_two_calls(home: Path, model_seconds: float) -> None:
         assert len(model.requests) <= 2
 
 
+def test_talk_at_a_persons_pace_needs_two_calls(home: Path) -> None:
+    """A turn a minute is learned from once it pauses, not turn by turn: as few calls as for turns that come at once."""
+    clock = SettableClock("2026-03-01T09:00")
+    with ScriptedModel(answer=told) as model:
+        given = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
+        with engrams.open(home=home, clock=clock, jobs__workers=0, **given) as memory:
+            for topic in TOPICS:
+                memory.observe(Turn(f"I like {topic} a lot", session="s1"), scope=ANN)
+                clock.forward(minutes=1)
+                assert memory.drain()
+            clock.forward(minutes=2)
+            assert memory.drain()
+            assert len(facts(memory)) == 12
+        assert len(model.requests) <= 2
+
+
 def eventually_count(memory: MemoryEngine, number: int, seconds: float) -> None:
     end = time.monotonic() + seconds
     while len(facts(memory)) < number and time.monotonic() < end:

@@ -42,7 +42,13 @@ def model() -> Iterator[ScriptedModel]:
 def engine(model: ScriptedModel, clock: SettableClock) -> Iterator[MemoryEngine]:
     """An engine whose jobs run only when asked."""
     with temp_engine(
-        clock=clock, jobs__workers=0, chat__provider="openai", chat__model="m", chat__url=f"{model.url}/v1", chat__retries=0
+        clock=clock,
+        jobs__workers=0,
+        chat__provider="openai",
+        chat__model="m",
+        chat__url=f"{model.url}/v1",
+        chat__retries=0,
+        write__debounce_seconds=30.0,
     ) as made:
         yield made
 
@@ -72,7 +78,10 @@ def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedMo
     assert engine.drain()
     assert len(model.requests) == 1
     assert all(f"number {number}" in model.requests[0].prompt for number in range(5))
-    assert WriteSettings().debounce_seconds == 30.0 and WriteSettings(debounce_seconds=300).debounce_seconds == 300
+    assert (
+        load({"preset": "engine"}, environ={}).settings.write.debounce_seconds == 30.0
+        and WriteSettings(debounce_seconds=300).debounce_seconds == 300
+    )
     with pytest.raises(ValidationError):
         WriteSettings(debounce_seconds=301)
 
@@ -284,6 +293,6 @@ def test_a_model_brought_along_is_debounced_too(clock: SettableClock) -> None:
             engine.observe(turn(text), scope=ANN)
         engine.drain()
         assert asked == []
-        clock.forward(seconds=31)
+        clock.forward(seconds=121)
         engine.drain()
         assert len(asked) == 1

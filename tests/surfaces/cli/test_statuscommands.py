@@ -167,6 +167,25 @@ def test_failed_jobs_are_shown_and_run_again(engrams: Any) -> None:
     assert engrams("retry", "--json").json == {"retried": 0}
 
 
+def test_waiting_learns_what_waits_for_a_pause(engrams: Any) -> None:
+    """After `add` the model has still to be asked; `status --wait` does not wait for the pause of a conversation."""
+    row = {
+        "turn": 1,
+        "text": "Ann lives in Lisbon.",
+        "quote": "I live in Lisbon",
+        "subject": "user",
+        "predicate": "lives_in",
+        "object": "Lisbon",
+    }
+    with ScriptedModel() as model:
+        model.when("Below are numbered messages", {"statements": [row]})
+        sets = ("chat.provider=openai", "chat.model=m", f"chat.url={model.url}")
+        chat = [part for text in sets for part in ("--set", text)]
+        assert "engrams status --wait" in engrams("add", "I live in Lisbon", *chat).out
+        assert engrams("status", "--wait", "--json", *chat).json["jobs"]["extract"] == {"done": 1}
+    assert "Ann lives in Lisbon." in engrams("list").out
+
+
 def test_doctor_finds_what_is_wrong(engrams: Any, home: Path) -> None:
     """A healthy home passes; an unreachable model, a wrong setting and an unwritable home fail, each with what to do."""
     engrams("add", "x y z")

@@ -220,7 +220,7 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
     model = engine.chat_model
     if model is None:
         return DoctorCheckResult(
-            "chat", "info", "no language model is set; rules extract facts", "" if offline else "chat.provider and chat.model set one."
+            "chat", "info", "no language model is set; rules extract facts", "" if offline else "`engrams init` finds one and sets it."
         )
     if offline:
         return DoctorCheckResult("chat", "info", f"{model.name}, not called")

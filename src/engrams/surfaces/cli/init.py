@@ -21,6 +21,7 @@ _RULES = """No language model: memory works at once, by rules. They find facts, 
 languages, close what is no longer true where a sentence says so, and search finds everything that was said. A model understands
 more; run `engrams init` again when there is one."""
 _NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
+_LEARN = 'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A running engrams serve needs a restart.'
 
 
 @app.command()
@@ -57,7 +58,8 @@ def init(
     if options.json:
         emit({"home": file.parent, "provider": server.provider, "url": server.url, "model": name, "tested": tested})
         return
-    say(f"{tested or clean(name)}\n{connection.describe_destination(chat)}\nWritten to {file}.\n{_NEXT}")
+    where = "" if asks else f"{connection.describe_destination(chat)}\n"
+    say(f"{tested or clean(name)}\n{where}Written to {file}.\n{_LEARN}")
 
 
 def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[DiscoveredModelServer | None, str | None]:

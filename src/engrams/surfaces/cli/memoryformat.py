@@ -112,7 +112,7 @@ def print_receipt(receipt: Receipt, text: str) -> None:
         if choice.reason and receipt.outcome != "stored":
             say(f"    {choice.stage}: {clean(choice.reason)}")
     if receipt.pending:
-        say(paint(f"    pending: {', '.join(receipt.pending)}", "dim"))
+        say(paint(f"    pending: {', '.join(receipt.pending)} (`engrams serve` does it, or `engrams status --wait`)", "dim"))
 
 
 def print_record(record: Record) -> None:

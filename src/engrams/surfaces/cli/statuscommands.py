@@ -79,6 +79,7 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
     with options.open() as (engine, scope):
         if wait:
             with show_progress("working", quiet=options.json) as bar:
+                engine.updates.flush_sync(_WAIT)
                 engine.drain(_WAIT, bar)
         state = to_json({**engine.status(), "nearness": engine.nearness.get(scope)})
     if options.json:

@@ -13,7 +13,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import ConflictError, NotFoundError
-from engrams.testing import HashEmbedder, ScriptedModel, SettableClock
+from engrams.testing import HashEmbedder, ScriptedModel, ScriptedRequest, SettableClock
 from engrams.types import EdgeType, Kind, Record, Status
 
 ANN = ("user", "ann")
@@ -238,3 +238,48 @@ def test_what_could_not_be_embedded_is_embedded_later(home: Path, clock: Settabl
         assert engine.search("kettle", scope=ANN).hits
         engine.drain()
         assert engine.stats(ANN)["model"][new.card.id] == 1
+
+
+def drinks(request: ScriptedRequest) -> Any:
+    """What is said of tea, each time in another relation."""
+    said = re.findall(r'(?m)^\[(\d+)\].*?: "(I (\w+) tea)', request.prompt)
+    rows = [
+        {"turn": int(n), "text": f"The user {v}s tea", "quote": q, "subject": "user", "predicate": v, "object": "tea"} for n, q, v in said
+    ]
+    return {"statements": [{**row, "confidence": 0.9, "kind": "fact"} for row in rows]}
+
+
+@pytest.mark.covers("S4.14", "S4.15", "S4.17")
+@pytest.mark.parametrize(
+    ("action", "said", "account", "earlier", "promoted"),
+    [
+        ("commit_at_session_end", ("drink", "sip"), (), False, True),
+        ("commit_at_session_end", ("drink",), ("tea", "They had tea."), False, True),
+        ("commit_at_session_end", ("drink",), ("boats", "They had tea."), False, False),
+        ("commit_at_session_end", ("drink",), (), True, True),
+        ("commit_at_session_end", ("drink",), (), False, False),
+        ("require_repetition", ("drink", "sip"), (), False, True),
+        ("require_repetition", ("drink",), ("tea", "They had tea."), False, False),
+        ("require_repetition", ("drink",), (), True, True),
+    ],
+)
+def test_what_is_held_is_promoted_by_support(
+    home: Path, clock: SettableClock, model: ScriptedModel, action: str, said: tuple[str, ...], account: tuple[str, ...], *,
+    earlier: bool, promoted: bool,
+) -> None:  # fmt: skip
+    """Said twice; once and twice in the account; once and in an earlier session. What needs repetition is not borne out by an account."""
+    model.when(HEARD, drinks).when(ACCOUNT, {"themes": list(account[:1]), "summary": account[1] if account else "They spoke of boats."})
+    model.when("what an assistant may remember", {"rulings": [{"id": n, "action": action, "reason": "r"} for n in (1, 2)]})
+    with opened(home, clock, model, write__policy="llm", write__extraction_passes=1, write__reconcile="rules") as engine:
+        for session in ("before",) * earlier:
+            tell(engine, "I drink tea with my brother", session=session)
+            engine.sessions.end(session, scope=ANN, wait=True)
+            clock.forward(days=1)
+        tell(engine, *(f"I {verb} tea with my sister" for verb in said))
+        tell(engine, "The boat is green since spring", "The harbour has nine piers", "The pier is made of oak")
+        assert bool(known(engine)) is earlier, "said again in another session it waits no longer"
+        engine.sessions.end("s", scope=ANN, wait=True)
+        facts = known(engine)
+        assert len(facts) == int(promoted), [record.text for record in facts]
+        if len(said) == 2:
+            assert (facts[0].strength, len(facts[0].evidence)) == (2, 2)

@@ -1,4 +1,4 @@
-"""Actions of an agent on its memory, and their checks (001)."""
+"""Actions of an agent on its memory, and their checks."""
 
 from __future__ import annotations
 

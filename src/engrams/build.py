@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from engrams.tend.importruns import ImportRun as ImportRun
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPaths, BackupResult
-    from engrams.write.derivedsources import SourceChangeReport as SourceChangeReport
     from engrams.write.purgeplan import PurgeCandidate as PurgeCandidate
+    from engrams.write.sourcechanges import SourceChangeReport as SourceChangeReport
 
 
 def _ignore(_done: int, _total: int) -> None:
@@ -113,7 +113,7 @@ def open(
 
 
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
-    """The given or the configured embedder.
+    """Return the given embedder, else the configured one.
     Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was given."""
     if not settings.incognito:
         return given or choose_embedder(settings.embed)
@@ -130,7 +130,7 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
 
 
 def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatModel | None, clock: Clock) -> Vault | None:
-    """The vault of a store, where one is on."""
+    """Wrap the store by a vault of files, where one is configured."""
     if not settings.vault.enabled or not settings.enabled or settings.is_volatile:
         return None
     from engrams.session.turningest import TurnIngester
@@ -139,7 +139,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatM
     from engrams.write.editcascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
-        """Jobs that learn from texts written into files."""
+        """Build the extraction jobs for texts that were written into files."""
         new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
         return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
 
@@ -165,7 +165,7 @@ def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecord
 
 
 def vault(engine: MemoryEngine) -> Vault:
-    """The vault beside an engine's store. SettingsError: it is off."""
+    """Return the vault of an engine. SettingsError: it is off."""
     from engrams.vault import Vault
 
     found = engine.vault
@@ -175,7 +175,7 @@ def vault(engine: MemoryEngine) -> Vault:
 
 
 def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
-    """The log of who did what, which no part of memory reads."""
+    """Open the audit log: who did what, without texts."""
     from engrams.logs import open_audit_log
 
     unlock(settings)
@@ -183,7 +183,7 @@ def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
 
 
 def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
-    """The log of crises, which no part of memory reads."""
+    """Open the log of detected crises."""
     from engrams.logs import open_crisis_log
 
     unlock(settings)
@@ -191,7 +191,7 @@ def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
 
 
 def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
-    """Feedback on sessions, which no part of memory reads."""
+    """Open the log of people's feedback on sessions."""
     from engrams.logs import open_feedback_log
 
     unlock(settings)
@@ -199,7 +199,7 @@ def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
 
 
 def uploads(engine: MemoryEngine) -> FileUploadStore:
-    """Uploads into an engine's memory, with their own worker.
+    """Open the file uploads of an engine, with their own worker.
     RefusedError: they would leave a trace on disk."""
     from engrams.tend.fileuploads import FileUploadStore
 
@@ -211,14 +211,14 @@ def uploads(engine: MemoryEngine) -> FileUploadStore:
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupResult:
-    """Memory, and its files where there are some, in one file."""
+    """Back up memory and its files into one file."""
     from engrams.vault.backup import backup as write
 
     return write(_places(engine.settings), target, passphrase) if engine.vault is None else vault(engine).backup(target, passphrase)
 
 
 def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
-    """A backup into a fresh home; how many files it held."""
+    """Restore a backup into a fresh home; return its number of files."""
     from engrams.vault.backup import restore
 
     places = _places(settings)
@@ -268,7 +268,7 @@ def decrypt(settings: Settings, *, report: Report = _ignore) -> int:
 
 
 def _own_home(settings: Settings) -> Path:
-    """The home, where all that is kept lies in it."""
+    """Return the home folder; refuse where parts lie elsewhere."""
     home = settings.home.expanduser().absolute()
     if not home.is_dir():
         raise NotFoundError(f"{home} holds no memory yet.", hint="A new home is encrypted from the start with `encryption.enabled = true`.")
@@ -278,7 +278,7 @@ def _own_home(settings: Settings) -> Path:
 
 
 def unlock(settings: Settings) -> None:
-    """Take the home's key, where it has one.
+    """Load the home's encryption key, where it has one.
     EncryptionError: it is missing or wrong."""
     if not settings.is_volatile:
         encryption.unlock_home(settings.home, settings.encryption, find_database(settings))
@@ -328,7 +328,7 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
 
 
 def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeFileCleaner] | None:
-    """Files beside the store, for a purge; None without any."""
+    """Build the cleaner of files beside the store; None without files."""
     if settings.is_volatile:
         return None
 
@@ -360,7 +360,7 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
 
 
 def _purge_again(held: Store, home: Callable[[], HomeFileCleaner] | None, order: PurgeOrder, clock: Clock) -> None:
-    """Carry out a purge in another store, a copy of ours."""
+    """Repeat a purge in a copy of the store."""
     from engrams.tend.memorypurge import MemoryPurger, PurgeDeps
 
     MemoryPurger(PurgeDeps(held, NullEmbedder(), clock, lambda *_: None, home)).execute(order)
@@ -381,7 +381,7 @@ def _list_places(settings: Settings) -> BackupPaths:
 
 
 def _changed(settings: Settings, given: dict[str, Any]) -> Settings:
-    """The settings with some values replaced, checked again."""
+    """Copy the settings with some values replaced, validated again."""
     tree = settings.model_dump()
     for name, value in given.items():
         *sections, last = name.split(".")

@@ -19,8 +19,8 @@ from engrams.read.filterparsing import Filter, to_names, to_where
 from engrams.read.readrequest import Moment, ReadRequest, to_as_of, visible_scopes
 from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
-from engrams.write import derivedsources
 from engrams.write import manualedits as edits
+from engrams.write import sourcechanges
 
 if TYPE_CHECKING:
     from engrams.session.extractionqueue import ExtractionQueue
@@ -89,7 +89,7 @@ class MemoryEngine:
         values, vectors = self._components.ingest.prepare_edit(record, values)
         batch = edits.build_edit(record, values, vectors, self._clock(), reason, expect)
         if values.get("text", record.text) != record.text:
-            batch = derivedsources.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
+            batch = sourcechanges.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
         self._store.commit(batch)
         self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes[1:]])
         self._components.runner.wake()
@@ -107,7 +107,7 @@ class MemoryEngine:
     def restore(self, id: str, *, scope: Place) -> Record:
         """Undo ``forget`` or, for good, the mark of being outdated."""
         record = self.inspect.get_editable(id, scope)
-        self._store.commit(derivedsources.build_restoration(record, self._store, self._clock()))
+        self._store.commit(sourcechanges.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
 
     def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False) -> PurgeReport:
@@ -129,10 +129,10 @@ class MemoryEngine:
         found = [hit.record for hit in self.explain(about, scope=scope).hits]
         return find_candidates(about, Scope.of(scope), self._store, found, self.settings.write.min_words)
 
-    def preview(self, ids: Sequence[str], action: derivedsources.ChangeAction, scope: Place) -> derivedsources.SourceChangeReport:
+    def preview(self, ids: Sequence[str], action: sourcechanges.ChangeAction, scope: Place) -> sourcechanges.SourceChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
         some = [self.inspect.get_editable(each, scope) for each in ids]
-        return derivedsources.preview_change(some, action, self._store, self.settings.write.min_words)
+        return sourcechanges.preview_change(some, action, self._store, self.settings.write.min_words)
 
     def search(
         self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None, kinds: Sequence[Kind] = (),
@@ -388,7 +388,7 @@ class MemoryEngine:
         return self._clock()
 
     def _put_away(self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec) -> None:
-        changed = derivedsources.forget_records(records, self._store, self._clock(), reason, self.settings.write.min_words, jobs)
+        changed = sourcechanges.forget_records(records, self._store, self._clock(), reason, self.settings.write.min_words, jobs)
         self._components.drop_from_tiers(owner, changed)
 
     def _cap_limit(self, limit: int | None) -> int:

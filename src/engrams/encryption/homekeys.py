@@ -192,7 +192,7 @@ def open_with(name: str, flags: int, key: DataKey) -> apsw.Connection:
 
 
 def fits(connection: apsw.Connection) -> bool:
-    """Test whether a connection's key opens its file."""
+    """Test whether a connection's key decrypts its file."""
     import apsw
 
     connection.set_busy_timeout(10_000)
@@ -240,7 +240,7 @@ def require_driver() -> None:
 
 @contextmanager
 def share_home(path: Path | None) -> Iterator[None]:
-    """Hold off a change of the home's key meanwhile."""
+    """Hold a shared lock, so that the home's key stays unchanged meanwhile."""
     handle = None if path is None else _open_lock(home_of(path), make=path.exists())
     if handle is None:
         yield
@@ -256,7 +256,7 @@ def share_home(path: Path | None) -> Iterator[None]:
 
 @contextmanager
 def hold_home(home: Path, seconds: float) -> Iterator[None]:
-    """Hold a home alone.
+    """Hold an exclusive lock on a home folder.
 
     StoreError: others did not let go of it in time."""
     handle = _open_lock(home, make=True)
@@ -280,7 +280,7 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
 
 
 def _open_lock(home: Path, *, make: bool) -> int | None:
-    """Open the lock's file; None where that cannot be."""
+    """Open the home's lock file; None where that cannot be."""
     try:
         import fcntl  # noqa: F401
     except ImportError:

@@ -61,7 +61,7 @@ def make_private(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SessionLogRecord:
-    """Fields of every record.
+    """Fields that crisis and feedback records share.
 
     ``id`` and ``session`` are hashes. ``owner``: a scope's key; None where nobody was named, and in incognito."""
 
@@ -72,7 +72,7 @@ class SessionLogRecord:
 
 
 class SessionLogStore(Generic[_Record]):
-    """Store of one log's records, readable by its owner alone.
+    """Storage of one session log: write once, list, purge, expire.
 
     The file is ``ledgers/NAME.db`` in the home; without a home, and in incognito, records stay in memory. A record that cannot be written
     never fails its caller; ``lost`` counts those. ``words``: the closed list of a field of ``record``. Thread safe; several processes may

@@ -57,7 +57,7 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class HttpTimeouts:
-    """Seconds to connect, and without a byte once an answer has begun."""
+    """Time limits of a call, in seconds: connecting, and between bytes."""
 
     connect: float = 10.0
     silence: float = 60.0

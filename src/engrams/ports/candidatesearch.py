@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSearchQuery:
-    """A search for candidates.
+    """Search for candidates: vector, terms, scopes, filters and limits.
     ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
 
     ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
@@ -52,7 +52,7 @@ def is_skill(id: str) -> bool:
 
 
 class PositionedIds(Sequence[str]):
-    """Ids that know their places.
+    """Sequence of ids that finds the position of an id.
     The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came
     later."""
 
@@ -98,7 +98,7 @@ class PositionedIds(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class CandidatePool:
-    """Candidates as columns of one length, in no order.
+    """Candidates of a search with their raw scores, as columns.
     Scores are absolute and 0 where a source saw nothing.
 
     ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one after

@@ -30,7 +30,7 @@ GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
-"""Those of the tiers (000). Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
+"""Those of the tiers. Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 
 KEPT = "kept"
 """Part of a payload that holds a model's answers until they are stored; they may quote any memory that it names."""
@@ -92,12 +92,12 @@ class JobQueue(Protocol):
     def renew(self, lease: str, until: datetime) -> bool: ...
 
     def keep(self, lease: str, payload: Meta) -> bool:
-        """Replace the payload of a running job.
+        """Save a running job's payload, to resume from after a crash.
         False: the lease was lost; another worker has the job."""
         ...
 
     def finish(self, lease: str, at: datetime) -> bool:
-        """False: the lease was lost; another worker has the job."""
+        """Finish a job. False: the lease was lost to another worker."""
         ...
 
     def fail(self, failure: JobFailure) -> bool: ...
@@ -109,7 +109,7 @@ class JobQueue(Protocol):
         ...
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
-        """``{kind: {state: n}}``."""
+        """Count jobs by kind and state."""
         ...
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
@@ -135,7 +135,7 @@ class UpkeepObstacle:
 
 
 class UpkeepGatekeeper(Protocol):
-    """Times of jobs that may wait: dreams, garden, reviews, summaries.
+    """Port that says when upkeep jobs may run: hours, budgets, waiting people.
     ``kinds``: theirs."""
 
     kinds: frozenset[str]

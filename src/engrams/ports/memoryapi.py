@@ -9,7 +9,7 @@ from engrams.types import Kind, Receipt, Record, Scope, SearchResult
 
 
 class MemoryReader(Protocol):
-    """Reads of single memories and pages of them."""
+    """Port of reading memories by id and page by page."""
 
     def get(self, id: str, *, scope: Scope) -> Record: ...
 
@@ -19,7 +19,7 @@ class MemoryReader(Protocol):
 
 
 class MemoryApi(Protocol):
-    """Reads and writes as a person asks for them."""
+    """Port of the engine for components: add, forget, get, list, search."""
 
     def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
 

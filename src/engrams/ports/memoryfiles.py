@@ -25,7 +25,7 @@ Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", 
 
 @dataclass(frozen=True, slots=True)
 class NoteFlushRequest:
-    """Turns to write down: turns, oldest first.
+    """Turns to append to a daily note, oldest first.
     ``day``: whose note they go into (None: today, UTC)."""
 
     owner: Scope
@@ -35,7 +35,7 @@ class NoteFlushRequest:
 
 
 class DailyNoteWriter(Protocol):
-    """Daily notes."""
+    """Port that writes daily notes."""
 
     def flush(self, asked: NoteFlushRequest) -> bool:
         """Append turns to the owner's daily note.
@@ -46,7 +46,7 @@ class DailyNoteWriter(Protocol):
 
 
 class MemoryFiles(Protocol):
-    """Memory as files.
+    """Port of memory as Markdown files: write, sync, commit, watch.
     The part of a vault that an engine and its surfaces need."""
 
     def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Closable(Protocol):
-    """Something that holds connections or threads."""
+    """Port of something that holds connections or threads to close."""
 
     def close(self) -> None: ...
 
@@ -33,7 +33,7 @@ class ModelFollower(Protocol):
 
 
 class Clock(Protocol):
-    """The time, UTC."""
+    """Port that tells the time, UTC."""
 
     def __call__(self) -> datetime: ...
 
@@ -61,7 +61,7 @@ class EmbedderCard:
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. ModelError when it cannot."""
+    """Port that turns texts into unit vectors. ModelError: it cannot."""
 
     @property
     def card(self) -> EmbedderCard: ...
@@ -80,7 +80,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One question to a chat model.
+    """Question to a chat model: messages, JSON schema, purpose, limits.
     ``schema``: a JSON schema its answer must satisfy (None: free text). ``timeout``: seconds for all of it, retries and corrections
     included (None: the model's own time-out for each answer). ``key``: a name for the question, by which its answer is kept (empty: its
     messages). ``about``: ids of the memories that it shows."""
@@ -97,7 +97,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """Answer of a model.
+    """Answer of a chat model: text or checked JSON, and its cost.
     ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired. ``cut``:
     only its complete beginning is here."""
 
@@ -111,7 +111,7 @@ class ChatAnswer:
 
 
 class ChatModel(Protocol):
-    """A language model.
+    """Port of a language model that answers a chat request.
     ModelError when it fails for good; BudgetError when the day's budget is spent."""
 
     @property
@@ -143,7 +143,7 @@ class MeasurableChat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
-    """Score each text against the query. ``seconds``: the time there is.
+    """Query and texts to score. ``seconds``: the time there is.
 
     Of a turn of a conversation also its ``session`` (unique over owners), the texts' ``ids``, and whether its topic changed."""
 
@@ -156,7 +156,7 @@ class RerankRequest:
 
 
 class Reranker(Protocol):
-    """Score texts by absolute relevance.
+    """Port that scores texts by relevance to a query, 0 to 1.
     0..1, one per text; None for those there was no time for."""
 
     @property
@@ -167,7 +167,7 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredModelServer:
-    """Server that answers chats.
+    """Model server that was found, with the models it serves.
     ``url``: as in ``chat.url``; ``models``: names of those that may chat."""
 
     name: str

@@ -14,7 +14,7 @@ LiveWords: TypeAlias = Callable[[Sequence[str]], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class PurgePlaceCheck:
-    """A place that was looked at after a purge.
+    """Result of looking for purged words in one place.
     ``looked``: files, objects or rows. ``left``: those that still hold purged words. ``advice``: what can be done about them."""
 
     name: str
@@ -40,7 +40,7 @@ class PurgeReport:
 
 @dataclass(frozen=True, slots=True)
 class PurgeOrder:
-    """Order of a purge, which another process can finish.
+    """Order of a purge, resumable by another process.
 
     ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids. ``words``: texts to remove wherever
     they stand. ``git``: also from the history of the files."""
@@ -62,7 +62,7 @@ class PurgeOrder:
 
 
 class HomeFileCleaner(Protocol):
-    """Files of a home beside the store: copies, history, logs."""
+    """Port: remove purged words from backups, git history and logs."""
 
     def clean(self, order: PurgeOrder) -> Mapping[str, int]:
         """Remove a purge's words from every file; number of them by place."""

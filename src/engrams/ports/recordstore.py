@@ -13,7 +13,7 @@ from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, S
 
 @dataclass(frozen=True, slots=True)
 class NewRecord:
-    """A new record.
+    """Record to insert, with its vector.
     ``dedup``: where an active record of this scope and kind has the same content hash, bump that one (strength + 1) instead. A
     non-empty ``external_id`` that the scope holds already always stores nothing. ``history``: what happened to it elsewhere, oldest
     first, kept in the place of an entry of its own; versions differ."""
@@ -38,7 +38,7 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True)
 class JobLease:
-    """Claim of a worker on one job. ``token``: unique."""
+    """Lease of a worker on one job. ``token``: unique."""
 
     worker: str
     token: str
@@ -47,7 +47,7 @@ class JobLease:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Work for later.
+    """Background job to enqueue, with the write that causes it.
     One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with ``debounce``: the newer one), and unites
     the lists ``items`` and ``signals`` of the payload.
 
@@ -97,7 +97,7 @@ class OwnerStateRow:
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A file-side effect still to be carried out."""
+    """Change of a file that a committed write still has to make."""
 
     id: int
     topic: str
@@ -135,7 +135,7 @@ class WriteBatch:
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """Result of a batch.
+    """Result of a committed batch: ids that existed, ids of jobs.
     ``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for each job of
     the batch; empty: it was not made."""
 
@@ -163,7 +163,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """A point in both times.
+    """Point in time of a read: when it was true, when known.
     What was true at ``valid``, as known at ``known`` (None: now)."""
 
     valid: datetime | None = None
@@ -182,7 +182,7 @@ class ScopeReach:
 
 @dataclass(frozen=True, slots=True)
 class RecordQuery:
-    """A listing.
+    """Listing of records: scopes, filters, order and page.
     ``after``: the id after which to go on, in the order asked for. ``text``: a substring, folded.
 
     ``order`` believed: corrections, then rules, then the rest by confidence times trust; it has one page only.
@@ -234,7 +234,7 @@ class RecordStore(Protocol):
     """The durable records, their history and their vectors."""
 
     def commit(self, batch: WriteBatch) -> CommitResult:
-        """Durable when it returns.
+        """Write a batch in one transaction; it is durable on return.
         ConflictError: a version changed. NotFoundError: a change names no record."""
         ...
 
@@ -245,11 +245,11 @@ class RecordStore(Protocol):
     def find(self, query: RecordQuery) -> RecordPage: ...
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
-        """``find`` where only the slots matter."""
+        """Find only the (subject, predicate) slots of matching records."""
         ...
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-        """Oldest first."""
+        """Changes of one record, oldest first."""
         ...
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:

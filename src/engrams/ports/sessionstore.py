@@ -16,30 +16,32 @@ saved, the floor of what counts as near."""
 
 
 class SessionStore(Protocol):
+    """Port that stores conversations with their state."""
+
     def load(self, owner: Scope, id: str) -> SessionRow | None: ...
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        """Store it with ``token`` + 1.
+        """Save a session with the next token. ConflictError: it changed.
         ConflictError where the stored token is not ``expect`` (None: any)."""
         ...
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        """Active or closing ones last active before (or at) that time."""
+        """Open sessions last active at or before a time."""
         ...
 
     def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
-        """Latest first."""
+        """Sessions in reach, latest first."""
         ...
 
 
 class OwnerStateStore(Protocol):
-    """Small states of owners, changed by compare and swap."""
+    """Port that stores small JSON states of owners, by compare and swap."""
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
         """The stored state, or an empty one with token 0."""
         ...
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
-        """Store it with the next token.
+        """Save a state with the next token. ConflictError: it changed.
         ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
         ...

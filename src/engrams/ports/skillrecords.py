@@ -10,7 +10,7 @@ from engrams.types import Json, Record
 
 
 class SkillRecordSource(Protocol):
-    """Skills as records made on demand.
+    """Port of skills: files found in searches and never stored.
     Every owner's reads see the same ones."""
 
     def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
@@ -23,5 +23,5 @@ class SkillRecordSource(Protocol):
         ...
 
     def describe(self) -> Mapping[str, Json]:
-        """``folder``, ``skills`` (their names), and ``problems``: what is left out, and why."""
+        """Describe the folder: its path, the skills' names, and problems."""
         ...

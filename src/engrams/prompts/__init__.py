@@ -50,6 +50,6 @@ def load(name: str) -> PromptTemplate:
 
 
 def quote(text: str) -> str:
-    """A text as data inside a prompt.
+    """Fence a text as data inside a prompt.
     One line in double quotes, which nothing in the text can end, and no angle brackets that could pass for markup."""
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)

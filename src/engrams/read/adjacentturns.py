@@ -46,7 +46,7 @@ def _is_said(turn: Record, said: dict[str, set[str]]) -> bool:
 
 
 def _missing_side(record: Record) -> Literal["newest", "oldest"] | None:
-    """The order in which the neighbour follows; None: the turn stands alone."""
+    """Choose the neighbour a turn needs: newest before, oldest after, or none."""
     if record.kind is not Kind.TURN or not record.session:
         return None
     if record.text.rstrip().endswith(("?", "？")):

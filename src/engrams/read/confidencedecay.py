@@ -1,4 +1,4 @@
-"""Confidence decay, and the order of memories without a query (003)."""
+"""Confidence decay, and the order of memories without a query."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _N = TypeVar("_N", bound=StrEnum)
 
 
 def to_where(value: Filter | None) -> Where | None:
-    """Return the filter of a read.
+    """Convert a filter as people write it to a ``Where``.
 
     Every entry of a dict must hold. A list of values means any of them; tags must all be there. InputError: it is nothing of the kind."""
     match value:
@@ -60,7 +60,7 @@ def to_query_fields(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str
 
 
 def to_names(kind: type[_N], value: str | Sequence[str]) -> tuple[_N, ...]:
-    """Return kinds or statuses, also of one name. InputError lists the names."""
+    """Parse names of kinds or statuses. InputError lists the names."""
     names = (value,) if isinstance(value, str) else tuple(value)
     try:
         return tuple(kind(name) for name in names)
@@ -69,7 +69,7 @@ def to_names(kind: type[_N], value: str | Sequence[str]) -> tuple[_N, ...]:
 
 
 def to_moment(text: str) -> datetime:
-    """Return the time of an ISO 8601 text. InputError: it is none."""
+    """Parse an ISO 8601 time. InputError: it is none."""
     try:
         return parse_time(text)
     except ValueError:

@@ -76,5 +76,5 @@ def _words(text: str) -> frozenset[str]:
 
 @text_cache(512)
 def _cached_words(text: str) -> frozenset[str]:
-    """Cached: the next query mostly finds the same texts."""
+    """Split a text into its words, cached for the next query."""
     return _words(text)

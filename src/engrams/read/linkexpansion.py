@@ -18,7 +18,7 @@ FACTORS: Mapping[EdgeType, float] = {
     EdgeType.CONTRADICTS: 0.3,
     EdgeType.ABSTRACTED_FROM: 0.6,
 }
-"""Share of the score kept over a link by type; others keep their weight, at most 1 (003)."""
+"""Share of the score kept over a link by type; others keep their weight, at most 1."""
 
 MAX_LINKS = 50
 """Links followed from one node: a tag on thousands of memories tells nothing."""
@@ -29,7 +29,7 @@ def cascade_scores(
 ) -> dict[str, float]:
     """Score nodes within ``depth`` steps of the seeds by their best path.
 
-    A step multiplies the score it starts from by the link's factor and by ``decay`` to the power of its depth, counted from 1 (003:
+    A step multiplies the score it starts from by the link's factor and by ``decay`` to the power of its depth, counted from 1 (
     0.7 ** (depth + 1) with depth from 0). ``depth`` 0 gives the seeds. Links are followed in both directions."""
     best = dict(seeds)
     front = dict(seeds)
@@ -57,7 +57,7 @@ _NOT_LENT = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE)
 
 
 class NodeEdgeCache:
-    """Edges at nodes of one owner; each node is asked for once."""
+    """Links of one owner's nodes; each node is fetched once."""
 
     def __init__(self, owner: Scope, graph: LinkStore) -> None:
         self._owner, self._graph = owner, graph
@@ -74,7 +74,7 @@ class NodeEdgeCache:
         return [edge for node in nodes for edge in self._known[node]]
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
-        """Edges that lend score.
+        """Fetch links over which a score spreads to neighbours.
         Links of a fact and its turn do not: they become one hit. Nor does a doubt."""
         return [edge for edge in self.fetch(nodes) if edge.type not in _NOT_LENT]
 
@@ -98,7 +98,7 @@ class NodeEdgeCache:
 
 
 def link_bonuses(seeds: Mapping[str, float], edges: NodeEdgeCache, settings: LinkExpansionSettings) -> dict[str, tuple[float, str]]:
-    """Score bonuses by links, each with its seed.
+    """Compute score bonuses that linked hits lend, each with its seed.
     A bonus is a share of the best cascade score.
 
     Only better seeds add to a node. Links between a fact and its turn are not followed: the two become one hit anyway."""
@@ -219,7 +219,7 @@ def _is_among(hit: Hit, ids: set[str]) -> bool:
 
 
 def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) -> dict[str, list[Record]]:
-    """Facts by what they are derived from, superseded ones too."""
+    """Find facts by the turns they are derived from, superseded ones too."""
     facts: dict[str, list[Record]] = {}
     for source, target in pairs:
         if source in known and known[source].status in _SHOWN_STATUSES:
@@ -237,7 +237,7 @@ def _attach_facts(hit: Hit, facts: Sequence[Record], now: datetime, as_of: AsOf 
 
 
 def _is_over(fact: Record, now: datetime, as_of: AsOf | None) -> bool:
-    """True if a fact is superseded, also by a plan come true.
+    """True if a fact is superseded, or ended by another.
     At a past time: if it had ended and that was known."""
     planned = fact.status is Status.ACTIVE and bool(fact.superseded_by) and fact.valid_to is not None
     if planned and as_of is None:

@@ -32,7 +32,7 @@ _Statement: TypeAlias = tuple[Record, tuple[str, str]]
 
 
 def fits_profile(record: Record) -> bool:
-    """Test for a rule, or a lasting description of the user (001).
+    """Test for a rule, or a lasting description of the user.
 
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope or a conversation of theirs, not in a project; or
     stated as a fact, as it is. Lasting: a lasting category, no end, no hearsay or supposition, no event but a change of state."""

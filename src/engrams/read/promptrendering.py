@@ -42,7 +42,7 @@ def profile_version(records: Sequence[Record]) -> str:
 
 
 def profile_frame(records: Sequence[Record]) -> str:
-    """Render the profile; same records, same bytes; empty without records."""
+    """Render the profile for a prompt; same records give the same bytes."""
     return frame_statements(map(profile_statement, records), profile_version(records))
 
 
@@ -66,7 +66,7 @@ def frame_statements(statements: Iterable[tuple[str, str]], number: str) -> str:
 
 
 def recalled_frame(lines: Sequence[str]) -> str:
-    """Render the recalled lines of one query; empty without lines."""
+    """Render the recalled lines of one query for a prompt."""
     return f"<recalled>\n{_NOTE}\n" + "\n".join(lines) + "\n</recalled>" if lines else ""
 
 
@@ -97,14 +97,14 @@ def recalled_line(hit: Hit, query: frozenset[str], characters: int) -> str:
 
 def role_line(hit: Hit, query: frozenset[str], characters: int) -> str:
     """Render a recalled item as "[role] text".
-    A statement's role is memory; without a role the kind stands there (002)."""
+    A statement's role is memory; without a role the kind stands there."""
     role = hit.record.role or hit.record.kind
     role = "memory" if hit.record.kind in _SECTIONS and role in _SPEAKERS else role
     return f"[{role}] {escape(cut_snippet(hit.record.search_text, query, characters))}{_ended_note(hit)}"
 
 
 def triple_lines(hit: Hit) -> list[str]:
-    """Render a hit as lines "[category] Subject PREDICATE object - 'quote'" (004)."""
+    """Render a hit as lines "[category] Subject PREDICATE object - 'quote'"."""
     known = [record for record in (hit.record, *hit.facts) if record.predicate and record.object]
     return [_triple_line(record) for record in known]
 

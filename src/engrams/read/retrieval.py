@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LONG = Condition("tier", "eq", Tier.LONGTERM.value)
 _RECENT = Condition("tier", "ne", Tier.LONGTERM.value)
 _TAU_DAYS = 30.0
-"""Tau of the recency of long-term members (000)."""
+"""Tau of the recency of long-term members."""
 
 
 def find_candidates(
@@ -127,7 +127,7 @@ def _choose_members(topics: Sequence[str], request: ReadRequest, deps: ReadDeps,
 
 
 def member_score(likeness: float, record: Record, now: datetime) -> float:
-    """Score of a topic member (000).
+    """Score a topic member by cosine, recency and importance.
 
     ``0.5 * cosine + 0.3 * exp(-age_days / 30) + 0.2 * importance``"""
     return 0.5 * likeness + 0.3 * exponential_decay(age_days(record, now), _TAU_DAYS) + 0.2 * record.importance

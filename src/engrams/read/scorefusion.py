@@ -101,7 +101,7 @@ def _build_features(pool: CandidatePool, cues: QueryCues, settings: ReadSettings
 
 
 def _decay_days(aging: Flags, settings: ReadSettings) -> Floats:
-    """Days in which candidates fade to 1/e; long-term ones slower (000)."""
+    """Days in which candidates fade to 1/e; long-term ones slower."""
     return np.where(aging, settings.longterm_days, settings.recency_days).astype(np.float32)
 
 
@@ -199,7 +199,7 @@ def _raise_date(hit: Hit, asked: Sequence[TimeSpan], full: float) -> Hit:
 
 @text_cache(2048)
 def _find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
-    """Cached: the next query mostly finds the same texts."""
+    """Find the times in a text, cached for the next query."""
     return find_times(text, said)
 
 
@@ -234,7 +234,7 @@ def passes_floors(pool: CandidatePool, settings: ReadSettings, cosine: float, me
 
 
 def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
-    """Test for enough common words (004).
+    """Test for enough common words.
 
     Enough is ``share`` of the query's, or two that are 0.4 of the text's."""
     asked, own = set(query), set(terms(text))
@@ -245,7 +245,7 @@ def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
 def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
     """Count the scores, best first, before the first gap; at least one.
 
-    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (003: 0.90, 0.95)."""
+    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (0.90, 0.95)."""
     for place in range(1, len(scores)):
         if scores[place] < top * scores[0] - EDGE or scores[place] < drop * scores[place - 1] - EDGE:
             return place
@@ -253,7 +253,7 @@ def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
 
 
 def saturate_bm25(r: Floats) -> Floats:
-    """Map BM25 ``r`` to 0.3..0.99 (001).
+    """Map BM25 ``r`` to 0.3..0.99.
 
     ``0.3 + 0.69 * |r| / (1 + |r|)``"""
     size = np.abs(r)
@@ -261,22 +261,22 @@ def saturate_bm25(r: Floats) -> Floats:
 
 
 def exponential_decay(days: float, tau: float) -> float:
-    """``exp(-days / tau)``: 1 at age 0, 1/e at tau (000, 002)."""
+    """``exp(-days / tau)``: 1 at age 0, 1/e at tau."""
     return math.exp(-max(days, 0.0) / tau)
 
 
 def half_life_decay(days: float, half_life: float) -> float:
-    """``2 ** (-days / half_life)`` (001); 1 for a half-life of 0."""
+    """``2 ** (-days / half_life)``; 1 for a half-life of 0."""
     return 2.0 ** (-max(days, 0.0) / half_life) if half_life > 0 else 1.0
 
 
 def blend_recency(relevance: float, recency: float, weight: float) -> float:
-    """``(1 - weight) * relevance + weight * recency`` (002)."""
+    """``(1 - weight) * relevance + weight * recency``."""
     return (1.0 - weight) * relevance + weight * recency
 
 
 def access_boost(hours: float, most: float) -> float:
-    """``1 + most * exp(-hours / 24)``: factor for recent use (003)."""
+    """``1 + most * exp(-hours / 24)``: factor for recent use."""
     return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
 
 
@@ -289,7 +289,7 @@ def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> l
 
 def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
     days = age_days(hit.record, now)
-    # Only episodic memories age: facts are closed when something replaces them (001: none for MEMORY.md).
+    # Only episodic memories age: facts are closed when something replaces them (none for MEMORY.md).
     score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
     score = blend_recency(score, exponential_decay(days, settings.recency_days), settings.recency_weight)
     if settings.confidence_decay and hit.record.kind in DECAYING:

@@ -71,7 +71,7 @@ class SearchStageTimer:
 
 @dataclass(frozen=True, slots=True)
 class CandidateThresholds:
-    """Outcome of the floors.
+    """Mask of candidates over the score floors, and numbers to read.
     Cosine floor, mask of candidates that pass, stale episodes, number to read."""
 
     cosine: float
@@ -80,7 +80,7 @@ class CandidateThresholds:
     count: int
 
     def best_places(self, scores: Floats) -> Integers:
-        """Passing candidates first, so that others never take their places."""
+        """Rank candidates, those over the floors first."""
         return top_indices(scores if self.passes.all() else scores + 2 * self.passes.astype(np.float32), self.count)
 
 
@@ -186,12 +186,12 @@ def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequ
 
 
 def _join_vouchers(vouchers: Mapping[str, str], merged: Mapping[str, str], deps: ReadDeps) -> dict[str, str]:
-    """Name the hits that candidates and their seeds were merged into."""
+    """Map hits to their seeds, after both were merged."""
     return {merged.get(name, name): merged.get(seed, seed) for name, seed in vouchers.items()} if deps.graph_settings.vouch else {}
 
 
 def _lower_floors(floors: CandidateThresholds, vouchers: Mapping[str, str], pool: CandidatePool) -> CandidateThresholds:
-    """Let linked candidates pass where their seed does."""
+    """Let candidates below the floors pass where a linked seed passes."""
     if not vouchers:
         return floors
     return replace(floors, passes=floors.passes | np.array([name in vouchers for name in pool.ids], np.bool_))

@@ -51,7 +51,7 @@ def _content_share(prepared: PreparedQuery) -> float:
 
 
 def is_near(nearness: float, setting: float | None, card: EmbedderCard, states: OwnerStateStore | None, owner: Scope) -> bool:
-    """Test for the floor.
+    """Test whether memory is near enough to a query to answer it.
     It is the setting, else the owner's calibrated one for this model, else the card's."""
     if setting is not None:
         return nearness >= setting

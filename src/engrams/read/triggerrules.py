@@ -1,4 +1,4 @@
-"""Rules with triggers, seasonal memories, limits on episodes (003, 004)."""
+"""Rules with triggers, seasonal memories, limits on episodes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _MOST = 1000
 
 
 def find_stale(request: ReadRequest, records: RecordStore, days: float) -> frozenset[str]:
-    """Find ids of episodes older than ``days``; 0: none."""
+    """Find episodes older than ``days``, to be left out; 0: none."""
     if not days or (request.kinds and Kind.EPISODE not in request.kinds):
         return frozenset()
     before = Where("and", (Condition("recorded_at", "lt", request.now - timedelta(days=days)),))

@@ -98,7 +98,7 @@ _MOST = 10_000
 
 @dataclass(slots=True)
 class _ShownState:
-    """State of one conversation: times shown, last set shown, topic vector."""
+    """Memories shown in one conversation, with times, and its topic vector."""
 
     at: dict[str, datetime] = field(default_factory=dict)
     last: frozenset[str] = frozenset()

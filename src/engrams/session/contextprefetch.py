@@ -1,4 +1,4 @@
-"""Prefetch of contexts: computed in one turn, delivered in the next (003)."""
+"""Prefetch of contexts: computed in one turn, delivered in the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue of memory updates for callers: debounced, limited, flushed, cancelled (001).
+"""Queue of memory updates for callers: debounced, limited, flushed, cancelled.
 
 ``observe`` feeds the same queue and never refuses; ``add`` has a limit. Every turn is stored before anything else happens to it, so nothing
 here can lose one."""

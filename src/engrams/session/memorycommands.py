@@ -1,4 +1,4 @@
-"""Memory commands in conversation: list, switch recall, forget after confirmation (004).
+"""Memory commands in conversation: list, switch recall, forget after confirmation.
 
 Commands and answers to them are never stored: a conversation about what is to be forgotten would keep it."""
 

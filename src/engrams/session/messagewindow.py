@@ -65,7 +65,7 @@ def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> i
 
 
 def trim_messages(messages: Sequence[Message], room: int, counter: TokenCounter, characters: int) -> tuple[list[Message], list[Message]]:
-    """Trim messages to ``room`` tokens; returns kept and dropped, in order (001).
+    """Trim messages to ``room`` tokens; returns kept and dropped, in order.
 
     Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; in a last turn that
     is too long, the longest texts are shortened. A turn begins with a user message."""

@@ -55,12 +55,12 @@ class NoSaveRequestLog:
 
 
 def find_noted(states: OwnerStateStore, owner: Scope) -> tuple[str, ...]:
-    """Sessions in which somebody asked that what they said be not saved."""
+    """List the sessions in which somebody asked not to be saved."""
     return tuple(states.load_state(owner, UNSAVED).data.get("sessions", ()))
 
 
 def change_noted(states: OwnerStateStore, owner: Scope, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
-    """Change the noted sessions, again where another call changed them."""
+    """Update the sessions not to be saved, by compare and swap."""
     for left in reversed(range(_TRIES)):
         row = states.load_state(owner, UNSAVED)
         names = list(dict.fromkeys(change(row.data.get("sessions", ()))))

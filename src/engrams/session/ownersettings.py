@@ -44,7 +44,7 @@ class OwnerSettingsStore:
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
 
     def get(self, scope: Scope) -> OwnerSettings:
-        """Load the profile of an owner; reading writes nothing."""
+        """Load the settings of an owner; reading writes nothing."""
         return OwnerSettings(self._load_rules(scope), self.recall(scope))
 
     def recall(self, scope: Scope, on: bool | None = None) -> bool:

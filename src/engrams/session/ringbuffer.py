@@ -1,4 +1,4 @@
-"""Ring buffer and hot cache of a scope: the working tier (000)."""
+"""Ring buffer and hot cache of a scope: the working tier."""
 
 from __future__ import annotations
 

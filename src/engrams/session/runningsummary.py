@@ -1,4 +1,4 @@
-"""Running summaries of older prompt messages (001) and of learned facts (002)."""
+"""Running summaries of older prompt messages and of learned facts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class SummaryDeps:
 
 
 class ConversationSummariser:
-    """Summaries by conversation. Thread safe; of two concurrent updates one retries."""
+    """Running summaries of conversations. Thread safe; a concurrent update is retried."""
 
     def __init__(self, parts: SummaryDeps, settings: SummarySettings) -> None:
         self._deps, self._settings = parts, settings
@@ -115,7 +115,7 @@ class ConversationSummariser:
         raise AssertionError("unreachable")
 
     def of(self, scope: ScopeInput, session: str = "", what: Running = "rolling") -> str:
-        """Return the current summary of a conversation; empty where there is none."""
+        """Return the current summary of a conversation; empty without one."""
         place, own = conversation(Scope.of(scope), session) if what == "rolling" else (Scope.of(scope), session)
         record = self._find_summary(place, own, what)
         return record.text if record else ""
@@ -191,7 +191,7 @@ class ConversationSummariser:
         session: str = "",
         reason: Literal["trim", "overflow", "session end", "daily summary", "note"] = "trim",
     ) -> bool:
-        """Store messages, once by id, and enqueue the daily note (001).
+        """Store messages, once by id, and enqueue the daily note.
 
         False: there is nothing to write. Never waits for a model."""
         place = Scope.of(scope)

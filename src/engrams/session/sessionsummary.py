@@ -41,7 +41,7 @@ _LOW = word_set("""
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """Account of a session, with the evidence it rests on.
+    """Summary of a session: themes, mood, open points, and evidence.
 
     ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it."""
 
@@ -81,7 +81,7 @@ class _MoodAnswer(BaseModel):
 
 
 class _SessionSummaryAnswer(BaseModel):
-    """Account as a model returns it; unknown fields are ignored."""
+    """Summary of a session as a model returns it."""
 
     themes: list[str] = Field(default_factory=list)
     summary: str = ""
@@ -113,7 +113,7 @@ def find_substantive(turns: Sequence[Record]) -> list[Record]:
 
 
 def build_by_rules(turns: Sequence[Record], limit: int) -> SessionSummary:
-    """Build an account from the session's own sentences.
+    """Summarise a session by rules, from its own sentences.
 
     Sentences with the most recurring words are chosen, and stay in their order. ``limit``: characters of the summary."""
     mine = find_substantive(turns)
@@ -146,7 +146,7 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionSummary:
 
 
 def build_by_model(turns: Sequence[Record], chat: ChatModel, limit: int) -> SessionSummary | None:
-    """Ask a model for the account; None where it finds nothing.
+    """Summarise a session by a model; None where it finds nothing.
 
     It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used."""
     prompt = load("arc")
@@ -184,7 +184,7 @@ def build_by_model(turns: Sequence[Record], chat: ChatModel, limit: int) -> Sess
 
 
 def build_arc(turns: Sequence[Record], chat: ChatModel | None, limit: int) -> tuple[SessionSummary | None, str]:
-    """Build the account of a session; rules replace a failed model.
+    """Summarise a session by the model; rules replace a failed one.
 
     Returns the account (None: nothing worth one) and the model's error message (empty: none)."""
     if chat is None:

@@ -150,7 +150,7 @@ class TurnIngester:
         return TurnIngestRecords(puts, receipts)
 
     def _bar_turn(self, turn: Turn, scope: Scope, now: datetime, *, unsaved: bool) -> Receipt | None:
-        """The receipt of a turn that leaves no trace, or None."""
+        """Return the receipt of a turn that must not be stored."""
         if self._incognito.is_silent(scope, turn.session):
             return Receipt("", scope, "incognito", now)
         return Receipt("", scope, "unsaved", now, decisions=(_UNSAVED,)) if unsaved else None

@@ -1,4 +1,4 @@
-"""Working tier of latest turns; evicted ones become recent or archived (000).
+"""Working tier of latest turns; evicted ones become recent or archived.
 
 Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier and how important they
 are. Eviction is a change of the row, in the transaction of the write that caused it."""
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MOST = 1000
 """Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""
 _BARRED = frozenset(("short", "stop_words", "noise"))
-"""Gate reasons that keep a turn out (000). Small talk enters, to be judged here."""
+"""Gate reasons that keep a turn out. Small talk enters, to be judged here."""
 OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
 """Channels of turns that are not live."""
 
@@ -187,7 +187,7 @@ class WorkingTier:
     # ---------------------------------------------------------------------------------------------------------- steps
 
     def _gate_turns(self, puts: Sequence[NewRecord], scope: Scope) -> tuple[dict[str, StageDecision], dict[str, str]]:
-        """Find turns that do not enter: the reasons, and the twins."""
+        """Find turns that stay out of the tier: noise and repetitions."""
         skipped: dict[str, StageDecision] = {}
         twins: dict[str, str] = {}
         section = self._settings.write

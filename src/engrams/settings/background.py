@@ -16,7 +16,7 @@ _SPAN = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 
 
 class JobSettings(SettingsSection):
-    """Work off the path."""
+    """Settings of background jobs: workers, retries, leases."""
 
     workers: int = Field(4, ge=0, le=64, description="Worker threads. 0: jobs run only when asked.")
     max_attempts: int = Field(5, ge=1, description="Attempts after which a job waits in the dead-letter list.")
@@ -26,7 +26,7 @@ class JobSettings(SettingsSection):
 
 
 class SessionSettings(SettingsSection):
-    """Conversations with a beginning and an end."""
+    """Settings of conversations: idle time, extraction, ends."""
 
     trigger: Literal["auto", "turn", "quiet", "batch", "end", "manual"] = Field(
         "auto",
@@ -91,7 +91,7 @@ class TierSettings(SettingsSection):
 
 
 class ScopeCapSettings(SettingsSection):
-    """Sizes of a scope.
+    """Largest numbers of memories in a scope.
     What is over is archived and can be restored; 0: no cap."""
 
     facts: int = Field(0, ge=0, description="Facts, preferences and corrections of a scope; beyond, the least sure go.")

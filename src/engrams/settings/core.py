@@ -17,7 +17,7 @@ class SettingsSection(BaseModel):
 
 
 class SizeLimitSettings(SettingsSection):
-    """Sizes beyond which input is refused."""
+    """Sizes beyond which input is refused: texts, metadata, results."""
 
     text_bytes: int = Field(1_000_000, ge=1, description="Largest text of one memory, in bytes of UTF-8.")
     meta_bytes: int = Field(1_000_000, ge=2, description="Largest metadata of one memory, in bytes of JSON.")

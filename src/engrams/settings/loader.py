@@ -139,7 +139,7 @@ class SettingInfo:
 
 
 def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> LoadedSettings:
-    """Read every layer.
+    """Load settings from presets, files, variables and arguments.
     ``arguments``: dotted names to values, strongest. SettingsError names the wrong one."""
     env = os.environ if environ is None else environ
     given = {key: value for key, value in (arguments or {}).items() if value is not None}
@@ -216,7 +216,7 @@ def presets() -> tuple[str, ...]:
 
 
 def _find_login() -> str:
-    """Empty where there is none, as in a bare container."""
+    """Return the login name; empty where there is none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -285,7 +285,7 @@ def _read_preset(name: str) -> dict[str, Any]:
 
 
 def _read_foreign(preset: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """Settings from the variables of the system that a preset follows.
+    """Read environment variables of the system that a preset imitates.
 
     ``NAME = ["setting", "other=value"]``: its value for the first, and what goes with it."""
     known = _read_preset(preset).get(_FOREIGN, {}) if preset in presets() else {}

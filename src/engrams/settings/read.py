@@ -80,7 +80,7 @@ class TieredSearchSettings(SettingsSection):
 
 
 class ReadSettings(SettingsSection):
-    """Search and contexts."""
+    """Settings of search, scoring and contexts."""
 
     limit: int = Field(10, ge=0, description="Number of hits a search returns by default.")
     budget_seconds: float = Field(

@@ -20,7 +20,7 @@ class ChangeDetectionSettings(SettingsSection):
 
 
 class WriteSettings(SettingsSection):
-    """Steps from a text to stored facts."""
+    """Settings of extraction, policy, deduplication and reconciliation."""
 
     gate: bool = Field(True, description="Keep small talk and noise from extraction. The journal keeps every turn.")
     min_words: int = Field(2, ge=0, description="Meaningful words below which nothing is extracted from a turn.")

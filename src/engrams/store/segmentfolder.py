@@ -33,17 +33,17 @@ class SegmentKey:
 
 
 def name_mark(owner: str) -> str:
-    """Name of the counter that holds the mark of an owner's file."""
+    """Return the name of the counter that marks an owner's current file."""
     return f"index {name_owner(owner)}"
 
 
 def name_owner(owner: str) -> str:
-    """Name of an owner's file, without its end."""
+    """Hash an owner's key into the stem of its file name."""
     return blake2b(owner.encode(), digest_size=16).hexdigest()
 
 
 class SegmentFolder:
-    """Folder of one file an owner; ``path`` None: nothing is kept."""
+    """Folder of index files, one per owner; ``path`` None: nothing is kept."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Review of facts (001): archives outdated ones, merges related ones; undoable."""
+"""Review of facts: archives outdated ones, merges related ones; undoable."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class FileUploadStore:
         return size + len(chunk)
 
     def finish(self, owner: Scope, id: str) -> FileUpload:
-        """Complete the upload and import it. InputError: its length differs."""
+        """Complete the upload and queue its import. InputError: its length differs."""
         place = self._find_folder(owner, id)
         upload, size = _read_upload(place), fileencryption.measure(place / "file")
         if upload.state != "receiving":

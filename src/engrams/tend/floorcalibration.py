@@ -31,7 +31,7 @@ _WORD = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]{2}|[^
 
 @dataclass(frozen=True, slots=True)
 class OwnerSimilarityThreshold:
-    """Floor of an owner, 0..1, and where it comes from.
+    """Similarity threshold of an owner, 0..1, and where it comes from.
 
     ``source``: setting, calibration, or model. Of a calibration: its time, the number of ``known`` and ``unknown`` questions asked, and the
     shares that would be silent, 0..1."""
@@ -71,7 +71,7 @@ class ThresholdCalibrator:
         )
 
     def calibrate(self, scope: Scope | tuple[str, ...] | str) -> OwnerSimilarityThreshold:
-        """Choose the floor of this owner by asking, and keep it.
+        """Choose an owner's threshold by test questions, and save it.
 
         At most 2 % of the questions about what is there are silent. A setting ``read.abstain`` still comes first. InputError: memory holds
         fewer than 30 texts to ask about, or is off."""

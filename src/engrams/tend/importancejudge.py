@@ -1,4 +1,4 @@
-"""Importance and one-sentence summary of items, by a background model (000)."""
+"""Importance and one-sentence summary of items, by a background model."""
 
 from __future__ import annotations
 

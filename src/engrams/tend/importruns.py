@@ -152,7 +152,7 @@ class ImportRunRegistry:
         return any(entry.action == "edit" and entry.after.keys() - _FOLLOWED for entry in self._store.history(owner, id))
 
     def _detach(self, owner: Scope, kept: Sequence[Record], gone: set[str]) -> None:
-        """Free edited memories from sources that go, so that they stay."""
+        """Remove erased sources from the evidence of edited memories."""
         changes = tuple(
             RecordChange(owner, one.id, {"evidence": tuple(quote for quote in one.evidence if quote.source not in gone)}, "release")
             for one in kept

@@ -1,4 +1,4 @@
-"""Manual links and tags between memories, and recall along them (003)."""
+"""Manual links and tags between memories, and recall along them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Demotion to the long term: question and answer become one exchange (000)."""
+"""Demotion to the long term: question and answer become one exchange."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TurnPair:
 def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
     """Return whether ``exp(-age / tau) < threshold`` and age exceeds ``minutes``.
 
-    ``tau`` in days; at either edge the item stays (000)."""
+    ``tau`` in days; at either edge the item stays."""
     return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
 
 
@@ -109,7 +109,7 @@ def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta 
 
 
 def build_exchange(pair: TurnPair) -> Record:
-    """Build the exchange: both texts, first time, higher importance, summed use (000)."""
+    """Build the exchange: both texts, first time, higher importance, summed use."""
     first, halves = pair.halves[0], pair.halves
     user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
     used = [half.last_accessed for half in halves if half.last_accessed]

@@ -26,7 +26,7 @@ _DAY = 86_400.0
 
 
 def score_worth(record: Record, now: datetime) -> float:
-    """Return a fact's worth from confidence, age and last use (001).
+    """Return a fact's worth from confidence, age and last use.
 
     ``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0 for use."""
     used = half_life_decay((now - record.last_accessed).total_seconds() / _DAY, _USED_HALF_LIFE) if record.last_accessed else 0.0
@@ -36,7 +36,7 @@ def score_worth(record: Record, now: datetime) -> float:
 def select_excess_facts(records: Sequence[Record], cap: int, by: Literal["confidence", "hybrid"], now: datetime) -> tuple[Record, ...]:
     """Select the facts beyond ``cap``: least confident first, oldest of equals first.
 
-    ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for corrections (001)."""
+    ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for corrections."""
     number = len(records) - cap
     if number <= 0:
         return ()
@@ -54,7 +54,7 @@ def select_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
 
 
 def select_excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
-    """Select recent items beyond ``cap``: unimportant first, then oldest (000)."""
+    """Select recent items beyond ``cap``: unimportant first, then oldest."""
     ranked = sorted(records, key=lambda record: (record.importance >= promote, record.recorded_at, record.id))
     return tuple(ranked[: max(len(records) - cap, 0)])
 

@@ -41,7 +41,7 @@ _UNSURE = "The words of these messages were not found in them; they may still sa
 
 @dataclass(frozen=True, slots=True)
 class PurgeDeps:
-    """Ports of a purge.
+    """Dependencies of a purge: store, embedder, clock, files.
     ``drop_cached``: removes memories from this process's caches. ``home``: the files beside the store, None where there are none."""
 
     store: Store
@@ -52,7 +52,7 @@ class PurgeDeps:
 
 
 class MemoryPurger:
-    """Purges, each a durable job that its caller runs at once.
+    """Purges memories by durable jobs, and checks that nothing is left.
 
     A process that dies leaves the job to the next worker; the words to remove are in its payload until it is done."""
 
@@ -94,7 +94,7 @@ class MemoryPurger:
         self._empty_log(Scope.parse(job.payload["owner"]))
 
     def execute(self, order: PurgeOrder) -> PurgeReport:
-        """Do what an order says; harmless where it was done before."""
+        """Carry out a purge order; repeating it does no harm."""
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
         gone = [one for one in deps.store.get(order.owner, order.ids) if one.status is not Status.PURGED]
@@ -137,16 +137,16 @@ class MemoryPurger:
         return PurgeReport(done.removed, remaining, (database, *places))
 
     def _empty_log(self, owner: Scope) -> int:
-        """Empty the write-ahead log; 1 where another process keeps it."""
+        """Empty the write-ahead log; return 1 where another process keeps it."""
         return self._deps.store.purge(owner, (), self._deps.clock()).remaining.get("log", 0)
 
     def _was_said(self, text: str, owner: Scope, ids: Sequence[str]) -> bool:
-        """Tell a text of purged memories by its hash."""
+        """Check by its hash that a text belongs to purged memories."""
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=(Status.PURGED,), hash=content_hash(text), limit=_PAGE)
         return any(one.id in ids for one in self._deps.store.find(query).records)
 
     def _find_live(self, words: Sequence[str], purged: Sequence[str]) -> frozenset[str]:
-        """Words that some memory which stays holds or held, whoever's it is."""
+        """Find words that remaining memories hold too, of any owner."""
         store = self._deps.store
         owners = dict.fromkeys(scope.owner for scope in store.scopes(None)) if words else {}
         statuses = tuple(status for status in Status if status is not Status.PURGED)

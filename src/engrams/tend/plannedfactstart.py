@@ -10,7 +10,7 @@ from engrams.write.manualedits import GOING_ON
 
 
 def begin_planned(job: Job, store: Store, clock: Clock) -> None:
-    """Supersede what a statement ends, on the day it begins.
+    """Supersede the old value when a planned fact's day has come.
 
     Reads need no job for it: from the day on they pass over what ended. It makes the end a status, for lists and files. A plan that was
     given up ends nothing."""

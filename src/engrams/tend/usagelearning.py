@@ -40,7 +40,7 @@ _STRONGER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SearchUsageEvent:
-    """Use of one search. ``gap``: nothing came near.
+    """Use of one search: query, selected and rejected hits.
 
     Ids of selected hits, of those a reranker passed and rejected, and of all candidates."""
 
@@ -64,7 +64,7 @@ class SearchUsageEvent:
 
 
 def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
-    """Return the fields that an event changes (003).
+    """Compute the fields that a use changes: access, confidence, strength.
 
     used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02. Confidence stays
     within 0..1. All but rejected are an access."""
@@ -78,7 +78,7 @@ def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
 
 
 def make_pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
-    """Pair the best dozen nodes from the floor on, ids ordered (000)."""
+    """Pair the best dozen nodes from the floor on, ids ordered."""
     near = sorted((name for name, cosine in likeness.items() if cosine >= floor), key=lambda name: -likeness[name])[:_TOGETHER]
     return tuple(combinations(sorted(near), 2))
 
@@ -170,7 +170,7 @@ class MemoryUsageTracker:
             self._store.commit(WriteBatch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
 
     def _make_topic_jobs(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
-        """Build the topic refresh job, due every so many searches (003)."""
+        """Build the topic refresh job, due every so many searches."""
         section = self._settings.topics
         if not section.enabled or not section.refresh_searches:
             return ()

@@ -21,7 +21,7 @@ _TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFault:
-    """Describe one faulty call.
+    """Fault that a scripted model makes: status, delay, broken answer.
 
     In the content: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it), ``thinking`` (a
     <think> block with JSON of its own before it), ``truncated``, ``wrong_ids`` (unknown ids), ``empty``, ``deletes_only`` (every decision

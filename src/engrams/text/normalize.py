@@ -29,7 +29,7 @@ _DIACRITIC_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC")
 
 
 class _LetterTable(dict[int, str]):
-    """Cache the replacement of each character met."""
+    """Translation table of characters to their folded forms, filled lazily."""
 
     def __missing__(self, code: int) -> str:
         self[code] = found = _normalize_letter(chr(code))

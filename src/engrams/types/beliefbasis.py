@@ -1,4 +1,4 @@
-"""Ground on which a memory is believed (003)."""
+"""Reason for which a memory is believed, derived from its provenance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Basis: TypeAlias = Literal["user_stated", "user_corrected", "observed", "inferre
 
 
 def find_basis(record: Record) -> Basis:
-    """Find the ground on which a memory is believed (003).
+    """Derive why a memory is believed: stated, corrected, observed, extracted or inferred.
 
     Corrected or stated by the user as it is; taken by an extractor from what the user said; seen in a file, an import, a tool's result or
     an answer; or only inferred: hearsay, supposed, or merged from others."""

@@ -65,7 +65,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class OutdatedMark:
-    """Sign that a later statement ends what was said.
+    """Mark that a later statement ends an earlier one.
     ``by``: the later record's id; ``said_at``: when it was said; ``probability``: 0..1; ``closed``: it is certain enough to supersede."""
 
     by: str
@@ -106,7 +106,7 @@ class SearchTraceRow:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Account of a search.
+    """Trace of a search: parsed query, stage times, every candidate.
     The query as understood, each stage's time and counts, and its candidates, best first. ``path``: which sources answered:
     hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query has no vector, token_recall_after_embed_error where the
     embedder failed, skipped_empty_store where there is nothing to search."""

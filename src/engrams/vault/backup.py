@@ -113,7 +113,7 @@ def finish_restore(places: BackupPaths) -> None:
 
 
 def _finish(work: Path, places: BackupPaths) -> dict[str, str]:
-    """Move what a restore unpacked into its places; its manifest, or {}."""
+    """Move unpacked files of a restore into place; return the manifest."""
     whole, manifest = work / "whole", dict[str, str]()
     if whole.exists():
         manifest = json.loads((work / _MANIFEST).read_text())
@@ -134,7 +134,7 @@ def _finish(work: Path, places: BackupPaths) -> dict[str, str]:
 
 
 def _hold(home: Path) -> AbstractContextManager[None]:
-    """Hold a home alone, where homes can be locked."""
+    """Lock the home folder against other processes."""
     return encryption.hold_home(home, _PATIENCE) if os.name == "posix" else nullcontext()
 
 
@@ -148,7 +148,7 @@ def _memory_here() -> ConflictError:
 
 
 def replace_backup(path: Path, change: Callable[[BackupPaths], object]) -> None:
-    """Change what an unsealed backup holds; its time stays."""
+    """Rewrite the contents of an unsealed backup, keeping its file time."""
     with tempfile.TemporaryDirectory(prefix="engrams-purge-", dir=path.parent) as folder:
         places = BackupPaths(Path(folder) / "memory.db", Path(folder) / "vault", Path(folder) / "vault.db")
         restore(path, places)
@@ -199,7 +199,7 @@ def _pack(places: BackupPaths, folder: Path, target: Path, passphrase: str) -> i
 
 
 def _add(archive: tarfile.TarFile, path: Path, name: str) -> str:
-    """Add a file as it is; return "" where it is gone."""
+    """Add one file to the archive; return its hash, empty if gone."""
     try:
         data = path.read_bytes()
         stat = path.stat()

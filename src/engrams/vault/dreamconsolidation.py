@@ -48,7 +48,7 @@ _STATED = (Kind.FACT, Kind.PREFERENCE, Kind.NOTE, Kind.PROCEDURE, Kind.CORRECTIO
 
 @dataclass(frozen=True, slots=True)
 class DreamPlan:
-    """Changes that a dream would make.
+    """Planned changes of MEMORY.md by a dream (consolidation of daily notes).
 
     ``memory``: the new MEMORY.md (None: it stays). ``before``: the hash of the one it was made from. ``source``: the hash of day and notes.
     """
@@ -64,7 +64,7 @@ class DreamPlan:
 
 
 class DreamRunner:
-    """Planner of dreams, thread safe; no lock is held across model calls."""
+    """Plans and applies dreams: daily notes consolidated into MEMORY.md. Thread safe."""
 
     def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts, self._chat = parts, chat
@@ -72,7 +72,7 @@ class DreamRunner:
     def dream(
         self, owner: Scope, days: int = _BY_HAND, *, force: bool = False, confirm: bool | None = None, today: date | None = None
     ) -> bool:
-        """Plan a dream and apply it, or hold it for confirmation.
+        """Consolidate daily notes into MEMORY.md, or hold the plan for confirmation.
 
         False: no notes in these days, or nothing new in them. ModelError: the model failed; MEMORY.md is untouched and the same notes are
         dreamed again next time."""
@@ -86,7 +86,7 @@ class DreamRunner:
         return True
 
     def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
-        """Plan a dream over the last days (30 at most).
+        """Plan the consolidation of the last days' notes (30 at most).
 
         None: there is nothing to dream of."""
         parts = self._parts
@@ -159,7 +159,7 @@ class DreamRunner:
             parts.state.set_fact(f"undo:{owner.key}", "")
 
     def next_job(self, owner: Scope, now: datetime) -> JobSpec | None:
-        """Return the job of the next dream by the set triggers."""
+        """Make the job of the next consolidation by the set triggers."""
         section = self._parts.settings
         if not section.daily:
             return None
@@ -169,7 +169,7 @@ class DreamRunner:
         return None if due is None else JobSpec(DREAM, owner.key, {"owner": owner.key}, due, attempts=_TRIES)
 
     def _is_due(self, owner: Scope, now: datetime) -> bool:
-        """Return True where notes or size reached their limit."""
+        """True where notes or size reached the limit that starts a consolidation."""
         section = self._parts.settings
         if not section.dream_files and not section.dream_bytes:
             return False
@@ -215,7 +215,7 @@ class DreamRunner:
         return DreamPlan(owner.key, str(marks[0]), memorymd.render(kept), diary, marks[1], marks[2], added, dropped)
 
     def _find_gone(self, owner: Scope, known: Sequence[MemoryFileItem]) -> set[str]:
-        """Hash the texts that memory no longer holds."""
+        """Find items of MEMORY.md whose memories were forgotten; return their hashes."""
         reach = ScopeReach(owner, (owner,), tree=True)
         gone: set[str] = set()
         for item in known:

@@ -16,7 +16,7 @@ BY_HAND = "edited by hand"
 
 @dataclass(frozen=True, slots=True)
 class FileChangeCause:
-    """Reason for changed files; ``quiet``: none is to be written again."""
+    """Actor and reason of changed files; ``quiet``: write none again."""
 
     action: str = BY_HAND
     actor: str = "hand"
@@ -26,7 +26,7 @@ class FileChangeCause:
 
 @dataclass(slots=True)
 class ChangedVaultFile:
-    """File that differs from its row."""
+    """File whose content differs from its last synchronisation."""
 
     path: str
     stat: FileStat
@@ -39,7 +39,7 @@ class ChangedVaultFile:
 
 @dataclass(slots=True)
 class FileEditEffects:
-    """Changes that one file asks of memory.
+    """Memory changes that one edited file causes.
 
     ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be learned from
     again."""

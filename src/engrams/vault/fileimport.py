@@ -41,7 +41,7 @@ def _leaves_owner(told: RecordFileContent, place: VaultFileLocation, row: FileSt
 
 
 class VaultFileImporter:
-    """Reader of changed files. Call with the vault's lock held."""
+    """Apply edited files to memory. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps) -> None:
         self._parts = parts

@@ -38,7 +38,7 @@ class PlannedFileWrite:
 
 
 class VaultFolder:
-    """The vault's folder; paths are relative to it, with ``/``."""
+    """File access below the vault's root; paths are relative, with ``/``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

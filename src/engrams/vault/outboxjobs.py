@@ -26,7 +26,7 @@ _OWNERS = 10_000
 
 
 class DailyNoteJobHandlers:
-    """Jobs of daily notes, dreams, and their index for search."""
+    """Handlers of the jobs for daily notes, dreams and their search index."""
 
     def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts = parts
@@ -38,7 +38,7 @@ class DailyNoteJobHandlers:
         return {DAILY: self._run_daily, DREAM: self._run_dream}
 
     def plan_dream(self, owner: Scope) -> None:
-        """Enqueue the next dream by the triggers that are set."""
+        """Enqueue the next consolidation of notes (dream) by the set triggers."""
         now = self._parts.clock()
         counted = self._parts.settings.dream_files or self._parts.settings.dream_bytes
         if not counted and self._planned.get(owner.key) == now.date():
@@ -86,7 +86,7 @@ class DailyNoteJobHandlers:
         self._finish(owner, job)
 
     def _run_dream(self, job: Job) -> None:
-        """Summarise the day the dream was due, then dream."""
+        """Summarise the day, then consolidate daily notes into MEMORY.md."""
         owner, day = Scope.parse(job.payload["owner"]), job.due.date()
         section = self._parts.settings
         self.daily.summarise(owner, day)

@@ -88,7 +88,7 @@ class PurgedWordSearcher:
 
 
 def _group(codes: Any, starts: Any) -> Iterator[tuple[int, Any]]:
-    """Yield each code, and where it stands."""
+    """Group equal hash codes; yield each with its positions."""
     order = np.argsort(codes, kind="stable")
     codes, starts = codes[order], starts[order]
     edges = np.flatnonzero(np.diff(codes)) + 1

@@ -296,7 +296,7 @@ def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: Vaul
 
 
 def find_loose(entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase) -> dict[str, tuple[Json, ...]]:
-    """Find what stands among the links but leads nowhere."""
+    """Find lines of a links section that lead nowhere."""
     found: dict[str, tuple[Json, ...]] = dict(entry.loose)
     for link in entry.links:
         if not link.target and not _find_target(link.path, path, owner, state):

@@ -40,7 +40,7 @@ class SyncSideChange:
 
 @dataclass(slots=True)
 class RemoteMergeResult:
-    """Result of a merge.
+    """Files after a merge of both sides' changes.
 
     ``files``: content by path afterwards (None: no file). ``conflicts``: paths where words of ours were put aside."""
 
@@ -156,7 +156,7 @@ def _group_by_memory(versions: Iterable[CommittedFileChange]) -> tuple[dict[Memo
 
 
 def _memory_name(data: bytes | None) -> MemoryName | None:
-    """Return a file's memory; None where it is no memory's."""
+    """Return owner and id of a memory's file, None for others."""
     try:
         told = recordmarkdown.parse_entry(decode_text(data or b""))
     except FrontMatterError:

@@ -30,7 +30,7 @@ _DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
 
 
 class VaultHooks(Protocol):
-    """Work of the vault at each change of the store."""
+    """Port of the vault, called at each change of the store."""
 
     def purge(
         self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], PurgeReport], words: Sequence[str]

@@ -243,7 +243,7 @@ class VaultStateDatabase:
         return self._open
 
     def _start_anew(self) -> Any:
-        """Replace a damaged database; take unfinished work along."""
+        """Recreate a damaged database, copying its unfinished work."""
         kept = _read_waiting(self._path)
         for end in ("-wal", "-shm", ""):
             self._path.with_name(self._path.name + end).unlink(missing_ok=True)

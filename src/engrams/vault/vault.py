@@ -128,7 +128,7 @@ class Vault:
         return report
 
     def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
-        """Dream now, and index what was written."""
+        """Consolidate daily notes into MEMORY.md now, and index it."""
         done = self.days.dreams.dream(owner, days, force=force)
         self.sync()
         return done

@@ -36,7 +36,7 @@ _ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 
 @dataclass(frozen=True, slots=True)
 class VaultFileLocation:
-    """Scope's folder, kind's folder, and True in ``deleted``."""
+    """Folder parts of a file's path: scope, kind, deleted or not."""
 
     scope: str
     folder: str
@@ -120,7 +120,7 @@ def top_folder(record: Record) -> str:
 
 
 def is_away(record: Record) -> bool:
-    """Return True for forgotten, replaced or evicted memories, filed in ``deleted``."""
+    """True for forgotten, replaced or evicted memories, filed in ``deleted``."""
     replaced = record.status is Status.SUPERSEDED and record.kind not in (Kind.TURN, Kind.EXCHANGE)
     return replaced or record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
 
@@ -187,7 +187,7 @@ def daily_path(owner: Scope, day: date) -> str:
 
 
 def diary_path(owner: Scope, day: date) -> str:
-    """Return the path of an owner's dream diary."""
+    """Return the path of an owner's diary of dreams (consolidations)."""
     base = notes_folder(owner)
     return f"{base}/dreams/{day:%Y-%m-%d}.md" if base else f"dreams/{day:%Y-%m-%d}.md"
 

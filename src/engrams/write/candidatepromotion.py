@@ -111,7 +111,7 @@ def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
 
 def promotion_reason(cluster: HeldCandidateCluster, bearing: PromotionEvidence) -> str:
     """Return why a cluster is promoted; empty: it stays held.
-    A rule must have been given twice; for others support decides (004)."""
+    A rule must have been given twice; for others support decides."""
     if any(record.meta.get("review") for record in cluster.members):
         return ""
     support = cluster.support

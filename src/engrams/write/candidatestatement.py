@@ -113,7 +113,7 @@ def normalize_category(given: str, kind: Kind) -> str:
 
 
 def close_category(candidate: CandidateStatement, known: Collection[str]) -> CandidateStatement:
-    """Replace an unknown category by that of the statement's kind."""
+    """Replace an unknown category by the default of the kind."""
     if not candidate.category or candidate.category in known:
         return candidate
     return replace(candidate, category=_OF_KIND.get(candidate.kind, "knowledge"))

@@ -44,10 +44,10 @@ def stable_id(after: str, key: str) -> str:
 
 @dataclass(slots=True)
 class DigestChangeSet:
-    """Changes of one digest, seen by its later statements.
+    """Changes of one extraction run, visible to its later statements.
 
     ``current``: records as they are now; ``created``: new ones; ``originals``: stored ones before the changes; ``actions``: action and
-    reason by id. ``contradicts``: what replaces a statement is also linked with it as its contradiction (003)."""
+    reason by id. ``contradicts``: what replaces a statement is also linked with it as its contradiction."""
 
     owner: Scope
     scope: Scope
@@ -262,7 +262,7 @@ class DigestChangeSet:
         return new if outcome.retract else replace(new, valid_from=begun)
 
     def _schedule_ends(self, new: Record, begins: datetime, ends: Sequence[Record]) -> Record:
-        """End what is known when the new statement begins, by a job."""
+        """Schedule the job that ends old values when the new one begins."""
         for target in ends:
             self._add_change(target, "end", f"until {begins:%Y-%m-%d}", valid_to=begins, ended_at=new.recorded_at, superseded_by=new.id)
         payload = {"scope": self.scope.key, "items": [new.id]}
@@ -270,7 +270,7 @@ class DigestChangeSet:
         return replace(new, meta={**new.meta, ENDS: [target.id for target in ends]})
 
     def _release_ends(self, plan: Record) -> None:
-        """Let what a plan would have ended go on."""
+        """Undo planned ends whose plan was dropped."""
         for name in plan.meta.get(ENDS, ()):
             one = self.current.get(name)
             if one is not None and one.status is Status.ACTIVE and one.superseded_by == plan.id:

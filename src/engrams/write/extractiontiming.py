@@ -1,4 +1,4 @@
-"""Timing of extraction for a conversation (003)."""
+"""Timing of extraction for a conversation."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def _repeats_quotes(record: Record) -> bool:
 
 def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> RecordChange:
     """Keep the turn as recent from ``promote`` on; else archive it.
-    An archived turn stays in the journal, and no read finds it (000)."""
+    An archived turn stays in the journal, and no read finds it."""
     if importance >= promote:
         return RecordChange(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")
     fields = {"tier": Tier.RECENT, "status": Status.ARCHIVED, "retired_at": at}

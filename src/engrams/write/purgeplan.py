@@ -13,7 +13,7 @@ from engrams.text.normalize import fold
 from engrams.text.redact import LEAST, find_sentence, find_words, redact, redact_values
 from engrams.types import MERGED, Evidence, Kind, Record, Scope, Status
 from engrams.write import manualedits
-from engrams.write.derivedsources import SourceChangeReport, preview_change
+from engrams.write.sourcechanges import SourceChangeReport, preview_change
 
 _FIELDS = ("text", "caption", "summary")
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)

@@ -266,7 +266,7 @@ def _is_same_thing(one: str, other: str) -> bool:
 
 
 def _adds_name(candidate: CandidateStatement, record: Record) -> bool:
-    """True for ``a dog named Max`` after ``a dog``."""
+    """True where the new value adds a name: ``a dog named Max``."""
     new, old = object_terms(candidate.object), object_terms(record.object)
     if not old or new[: len(old)] != old or len(new) <= len(old):
         return False

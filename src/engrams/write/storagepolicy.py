@@ -107,7 +107,7 @@ def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision)
 
 
 def has_support(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
-    """True if a held candidate has the support to be stored (004).
+    """True if a held candidate has the support to be stored.
 
     Said twice; or said once and confirmed twice by the session's arc or by an earlier session. ``repetition``: it was held for repetition,
     so an arc alone does not count."""
@@ -134,7 +134,7 @@ def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> Storag
 
 
 def _is_passing(candidate: CandidateStatement, text: str) -> bool:
-    """True for a state or wish of this turn: ``I'm vegan today``."""
+    """True for a passing state or wish: ``I'm vegan today``."""
     if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
         return False
     quote = fold(" ".join(item.quote for item in candidate.evidence)) or text

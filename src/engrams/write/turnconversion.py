@@ -28,7 +28,7 @@ _NOBODYS = StageDecision("clean", "cut", "a reminder, tool output, dumped file o
 
 @dataclass(frozen=True, slots=True)
 class TurnConversionResult:
-    """Record of one turn, or None; ``decisions`` say why."""
+    """Record made of one turn, or None if refused, with decisions."""
 
     record: Record | None
     outcome: Literal["stored", "redacted", "refused", "unsaved"]
@@ -37,7 +37,7 @@ class TurnConversionResult:
 
 @dataclass(frozen=True, slots=True)
 class TurnIngestRecords:
-    """Records to store and a receipt for each turn, in order."""
+    """Records to store for ingested turns, and a receipt for each."""
 
     puts: tuple[NewRecord, ...]
     receipts: tuple[Receipt, ...]

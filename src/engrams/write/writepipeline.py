@@ -52,7 +52,7 @@ DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storagepolicy.StoragePo
 
 @dataclass(frozen=True, slots=True)
 class ExtractionBatch:
-    """Batch to commit and the decisions behind it.
+    """Batch of changes from one extraction, and the decisions behind it.
     ``by_source``: derived memories by the record they came from. ``failed``: the lane of a model's extraction to retry."""
 
     batch: WriteBatch
@@ -255,7 +255,7 @@ def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: Wri
 
 
 def _find_repeated(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult | None:
-    """Find the statement that a candidate repeats in other words (003)."""
+    """Find the statement that a candidate repeats in other words."""
     twins = _open_versions(find_twins(candidate, record, deps), changes)
     twin = next((one for one in twins if says_the_same(candidate, one)), None)
     return None if twin is None else ReconciliationResult("keep", candidate, (twin,), reason="says what is known in other words")

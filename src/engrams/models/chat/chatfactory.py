@@ -44,7 +44,7 @@ def choose_chat(
 def inject(
     thing: Any, settings: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None, upkeep: UpkeepSchedule | None = None
 ) -> ChatModel:
-    """Build a chat model from a user's object.
+    """Wrap a user's function or client as a chat model.
 
     An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
     retries, checks, meter and budget of a configured model. SettingsError: it is none of these."""

@@ -67,7 +67,7 @@ def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | N
 
 
 def strip_thoughts(text: str) -> str:
-    """Remove the reasoning that some models write before the answer."""
+    """Remove a model's reasoning text before its answer."""
     if _THOUGHT.match(text):
         return _THOUGHT.sub("", text, count=1).strip()
     if "<think" not in text.lower() and _STRAY.match(text):

@@ -51,7 +51,7 @@ class ChatAnswerLimits:
 
 @dataclass(slots=True)
 class _AskRun:
-    """State of one ask; ``partial``: valid data of a cut answer."""
+    """State of one question: attempts, deadline, best partial answer."""
 
     ask: ChatRequest
     deadline: float
@@ -69,7 +69,7 @@ class _AskRun:
 
 
 class RetryingServerChat:
-    """Chat port over one server; threads share it.
+    """Chat model over one server, with retries, JSON checks and budget.
 
     An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a correction has them anew. One ``ask``
     lasts at most its own ``timeout``, if it has one."""

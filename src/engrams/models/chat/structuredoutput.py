@@ -23,7 +23,7 @@ _UNPARSEABLE = "the answers did not satisfy the schema"
 
 
 class JsonModeFallback:
-    """Best JSON mode that works with one server; never climbs back."""
+    """Best JSON mode that works with one server, found by falling back."""
 
     def __init__(self, first: JsonMode = JsonMode.SCHEMA) -> None:
         self._lock = threading.Lock()

@@ -46,7 +46,7 @@ class UpkeepSchedule:
 
     @contextmanager
     def enter(self, kind: str) -> Iterator[None]:
-        """Count the model's calls inside as upkeep's, for its kinds of job."""
+        """Count model calls within the block against upkeep's budget."""
         token = _IN_UPKEEP.set(kind in self.kinds)
         try:
             yield
@@ -55,7 +55,7 @@ class UpkeepSchedule:
 
     @contextmanager
     def serve_person(self) -> Iterator[None]:
-        """Let upkeep of every process pause while somebody waits."""
+        """Mark that a person waits for the model, so that upkeep pauses."""
         handle = self._open_mark()
         try:
             yield

@@ -98,7 +98,7 @@ class OpenAIClientChatServer:
 
 
 def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tuple[Any, Exception | None]:
-    """Run foreign code; return its result or its exception.
+    """Run a user's function in a thread with a time limit.
 
     After ``seconds`` a ModelError is raised and the code runs on, because a thread cannot be stopped."""
     results: list[tuple[Any, Exception | None]] = []
@@ -118,7 +118,7 @@ def run_with_deadline(work: Callable[[], Any], seconds: float, name: str) -> tup
 
 
 def wrap_model(thing: Any, clock: Clock, model: str = "") -> CallableChatServer | OpenAIClientChatServer:
-    """Wrap a user's function or client.
+    """Wrap a user's function or OpenAI client as a chat server.
 
     SettingsError: it is neither a function nor a synchronous OpenAI client, or a client without a model's name."""
     create = getattr(getattr(getattr(thing, "chat", None), "completions", None), "create", None)

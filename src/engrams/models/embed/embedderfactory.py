@@ -48,7 +48,7 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
 
 
 def make_plain() -> Embedder:
-    """Make the embedder that the detector of changes was trained with."""
+    """Build the built-in embedder that the change detector was trained with."""
     from engrams.models.embed.staticembedder import BuiltinEmbedder
 
     return BuiltinEmbedder()

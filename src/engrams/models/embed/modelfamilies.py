@@ -76,7 +76,7 @@ def find_family(model: str) -> EmbeddingModelFamily:
 
 
 def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> EmbedderCard:
-    """Make the card of a model by its name.
+    """Make the card (dimension, prefixes, floors) of a model by name.
 
     ``dimension``: where the caller knows it; a shortened vector keeps no floors. ``query_prefix``: None takes the model's own, empty means
     none."""

@@ -154,7 +154,7 @@ def _sum_rows(table: _StaticEmbeddingTable, ids: Sequence[int]) -> Floats:
 
 @text_cache(4096)
 def _hash_signs(term: str) -> npt.NDArray[np.float32]:
-    """Make a term's own direction: 256 signs from its hash."""
+    """Make 256 signs from a term's hash, as its own direction."""
     import numpy as np
 
     bits = np.unpackbits(

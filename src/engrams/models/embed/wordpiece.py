@@ -19,7 +19,7 @@ _HAN = (
 
 
 class _CleanTable(dict[int, str]):
-    """Characters before accents go: controls vanish, Han stands alone."""
+    """Character table: control characters vanish, Han characters stand alone."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -38,7 +38,7 @@ class _CleanTable(dict[int, str]):
 
 
 class _LowerTable(dict[int, str]):
-    """Characters of a decomposed text: accents vanish, punctuation stands alone."""
+    """Character table: accents vanish, punctuation stands alone."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)

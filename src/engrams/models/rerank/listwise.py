@@ -52,7 +52,7 @@ class RelevanceJudgementRequest:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceJudgement:
-    """Memories that help, most helpful first.
+    """Judgement of the chat model on which memories help with a turn.
 
     Unless ``ran``, they are those last verified that are still candidates."""
 
@@ -71,7 +71,7 @@ class RelevanceJudgementSchedule:
 
 @dataclass(frozen=True, slots=True)
 class _RankingVote:
-    """Places in the list of candidates, most helpful first."""
+    """One ranking by the model: positions of candidates, most helpful first."""
 
     places: tuple[int, ...]
 

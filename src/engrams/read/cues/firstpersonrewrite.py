@@ -142,7 +142,7 @@ def _match_case(m: re.Match[str], form: str) -> str:
 
 
 def _replace_name(query: str, mention: NameMention, person: QuerySubject, words: Mapping[str, str]) -> tuple[str | None, int]:
-    """Pronoun for a name, and the name's end; None: keep it."""
+    """Choose the pronoun that replaces a name; None: keep the name."""
     own = mention.speaker in person.names
     if not mention.speaker or (not own and person.speaker_count > 2):
         return None, 0
@@ -174,7 +174,7 @@ def _mention_end(query: str, mention: NameMention) -> int:
 
 
 def _swap_asker(text: str, english: bool) -> str:
-    """Swap persons: "what did I tell you" for "… Ann tell me"."""
+    """Rewrite "what did I tell you" as "what did Ann tell me"."""
     return _ASKER.sub(_swap, text) if english else text
 
 

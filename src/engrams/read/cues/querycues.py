@@ -17,7 +17,7 @@ from engrams.types import Json
 
 @dataclass(frozen=True, slots=True)
 class QueryCues:
-    """Parsed query for the sources and scores.
+    """Parsed query: people, times, answer kind, rewritten texts.
 
     ``people``: speakers it names, in order; ``other_names``: unknown names, as written. ``asked_about``: the speakers asked about (both of
     "What do Ann and Bob share?"), out of ``people``. ``role``: user where the asker means themselves ("my dog"), assistant where they

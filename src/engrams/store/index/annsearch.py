@@ -68,14 +68,14 @@ def count_proposals(width: int, size: int) -> int:
 
 
 class AnnIndex:
-    """Vector codes of slots 0, 1, 2, …, searched under a mask."""
+    """Index of quantised vectors by slot, for approximate search."""
 
     def __init__(self, index: Any) -> None:
         self._index = index
 
     @classmethod
     def build(cls, vectors: npt.NDArray[np.floating[Any]]) -> AnnIndex | None:
-        """Index vectors [slots, dimension].
+        """Build the index from vectors [slots, dimension].
 
         None where turbovec is not installed or cannot take the dimension."""
         try:
@@ -95,7 +95,7 @@ class AnnIndex:
 
     @classmethod
     def decode(cls, data: bytes) -> AnnIndex | None:
-        """Index that ``encode`` made; None without turbovec."""
+        """Load an index from the bytes of ``encode``."""
         try:
             from turbovec import TurboQuantIndex
         except ImportError:
@@ -130,7 +130,7 @@ class AnnIndex:
 
 
 class NearestVectorSearcher:
-    """Nearest vectors of columns: by codes, later slots by a scan."""
+    """Nearest-vector search: quantised codes first, recent slots by a scan."""
 
     def __init__(self, codes: AnnIndex | None = None) -> None:
         self.codes = codes

@@ -79,7 +79,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
 
 @dataclass(frozen=True, slots=True)
 class VisibleIndexView:
-    """Mask of ``total`` visible slots, with their length statistics.
+    """Mask of the slots a query may see, with length statistics.
 
     ``words`` and ``squares``: sums of their lengths in terms and of the squares of these. ``session_terms`` and ``session_records``: terms
     and slots by session number. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns, once asked for."""
@@ -96,7 +96,7 @@ class VisibleIndexView:
 
     @property
     def average(self) -> float:
-        """Terms a record."""
+        """Mean number of terms per record."""
         return self.words / self.total if self.total else 1.0
 
     @property
@@ -108,7 +108,7 @@ class VisibleIndexView:
 
     @property
     def session_length(self) -> float:
-        """Terms a session."""
+        """Mean number of terms per session."""
         return self.words / max(self.sessions, 1)
 
     def gather_all(self, columns: IndexColumns) -> CandidateColumns:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 
 class IndexRow(NamedTuple):
-    """Fields of a row in order; stores hand over plain tuples.
+    """Fields of a record as the index reads them.
 
     Loading makes one ``IndexRow`` of whole columns, not one for each of a million rows. Times are microseconds since 1970."""
 
@@ -180,7 +180,7 @@ def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], np
 
 
 class StringCodebook:
-    """Strings as small numbers, in order of appearance."""
+    """Map of strings to small numbers, in order of appearance."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = [*names]
@@ -209,7 +209,7 @@ _RECENT = 65_536
 
 
 class RowSlotMap:
-    """Row number -> slot: recent rows in a dict, others sorted."""
+    """Map of database row numbers to index slots."""
 
     def __init__(self, rows: npt.NDArray[np.int64] | None = None, slots: npt.NDArray[np.int32] | None = None) -> None:
         self._recent: dict[int, int] = {}

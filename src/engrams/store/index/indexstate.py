@@ -46,7 +46,7 @@ class OwnerIndexState:
         return self.columns.bytes + self.postings.size + self.row_slots.bytes
 
     def dump(self) -> SegmentContent:
-        """Form a segment of it; postings are merged meanwhile."""
+        """Collect all arrays as one segment; postings are merged meanwhile."""
         self.nearest.extend(self.columns, tail=0)
         columns = self.columns.dump()
         arrays: dict[str, npt.NDArray[Any]] = dict(columns)
@@ -65,7 +65,7 @@ class OwnerIndexState:
 
     @classmethod
     def restore(cls, segment: SegmentContent) -> OwnerIndexState:
-        """Return the state that a segment was formed of.
+        """Rebuild the state from a segment that ``dump`` made.
 
         SegmentFileError: it is of another version, or its vectors cannot be searched without turbovec."""
         arrays, notes = segment.arrays, segment.notes

@@ -38,7 +38,7 @@ class _KeptView(NamedTuple):
 
 
 class OwnerSearchIndex:
-    """Columns, vectors and postings of one owner's records.
+    """Search index of one owner: columns, vectors and postings.
 
     Not thread safe: the caller holds a lock."""
 
@@ -49,14 +49,14 @@ class OwnerSearchIndex:
 
     @classmethod
     def restore(cls, segment: SegmentContent) -> OwnerSearchIndex:
-        """Return the index that ``dump`` formed a segment of.
+        """Rebuild the index from a segment that ``dump`` made.
 
         SegmentFileError: it cannot be searched on this machine."""
         state = OwnerIndexState.restore(segment)
         return cls(state.columns.dimension, state)
 
     def dump(self) -> SegmentContent:
-        """Form a segment of everything but the views."""
+        """Collect all arrays of the index as one segment."""
         return self._state.dump()
 
     @property

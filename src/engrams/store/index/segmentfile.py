@@ -35,7 +35,7 @@ class SegmentFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SegmentContent:
-    """Named arrays with notes about them.
+    """Named arrays of an index file, with metadata.
 
     ``spare``: rows of room behind those arrays that ``growing`` names."""
 
@@ -67,7 +67,7 @@ def write_segment(path: Path, segment: SegmentContent) -> None:
 
 
 def map_segment(path: Path) -> SegmentContent:
-    """Map a file; its arrays can be changed without changing the file.
+    """Map an index file into memory; changes do not reach the file.
 
     ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it cannot be trusted."""
     with path.open("rb") as file:

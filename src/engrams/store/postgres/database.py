@@ -39,7 +39,7 @@ _abandoned: list[object] = []
 
 
 class OwnerConnection:
-    """Connection inside one transaction.
+    """Postgres connection within a transaction, limited to one owner's rows.
 
     What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named."""
 
@@ -119,7 +119,7 @@ class PostgresDatabase:
         raise AssertionError("the last round returns or raises")
 
     def checkpoint(self) -> bool:
-        """Postgres reuses its log by itself."""
+        """Do nothing: Postgres reuses its log by itself."""
         return True
 
     @contextmanager
@@ -196,7 +196,7 @@ class PostgresDatabase:
         self._lock.acquire()
 
     def after_fork_in_parent(self) -> None:
-        """Go on in the parent."""
+        """Allow pools again in the parent."""
         self._lock.release()
 
     def after_fork_in_child(self) -> None:

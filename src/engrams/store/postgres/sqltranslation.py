@@ -19,7 +19,7 @@ _KEPT = 2000
 
 @dataclass(frozen=True, slots=True)
 class TranslatedStatement:
-    """Statement with numbered values.
+    """SQL text for Postgres, and whether it crosses owners or streams rows.
     ``crossing``: it touches what belongs to no single owner. ``streamed``: its rows are too many to hold."""
 
     text: str
@@ -49,6 +49,6 @@ def translate(text: str, reads: bool = False) -> TranslatedStatement:
 
 
 def _list_values(found: re.Match[str]) -> str:
-    """An array, whose members an index finds one by one."""
+    """Translate an IN list of JSON values into a Postgres array."""
     test = "<> ALL" if found[1] else "= ANY"
     return f"{test} (ARRAY(SELECT value FROM json_each({found[2]})))"  # noqa: S608 - the mark of a value

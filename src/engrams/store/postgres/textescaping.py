@@ -34,28 +34,28 @@ def unescape(text: str) -> str:
 
 
 class EscapedTextDumper(StrDumperUnknown):
-    """Text to the server."""
+    """Psycopg dumper that escapes characters Postgres cannot hold."""
 
     def dump(self, obj: str) -> Buffer | None:
         return super().dump(escape(obj))
 
 
 class EscapedTextLoader(TextLoader):
-    """Text from the server."""
+    """Psycopg loader that undoes the escaping of text values."""
 
     def load(self, data: Buffer) -> Any:
         return unescape(bytes(data).decode())
 
 
 class EscapedBinaryLoader(TextBinaryLoader):
-    """Text from the server, among binary values."""
+    """Psycopg loader that undoes the escaping of binary text values."""
 
     def load(self, data: Buffer) -> Any:
         return unescape(bytes(data).decode())
 
 
 def make_adapters() -> AdaptersMap:
-    """Adapters of all connections."""
+    """Make the psycopg adapters of all connections."""
     adapters = AdaptersMap(psycopg.adapters)
     adapters.register_dumper(str, EscapedTextDumper)
     for name in ("text", "varchar"):

@@ -75,7 +75,7 @@ class BatchCommitter:
         return CommitResult(existing=self._existing, jobs=made)
 
     def _enter(self, owner: Scope) -> None:
-        """Turn to an owner's rows, which nobody else writes from here on."""
+        """Select an owner's rows, which nobody else writes from here on."""
         self._owner = owner.key
         self._dialect.enter(self._connection, self._owner)
         if self._owner not in self._changes:

@@ -42,7 +42,7 @@ class SqlDatabase(Protocol):
 
 
 class SqlDialect(Protocol):
-    """Work that the shared statements cannot say.
+    """Operations that SQLite and Postgres do differently.
     Terms are the words of the index; each has a number of 32 bits in the lexemes of a record."""
 
     def begin(self, connection: SqlConnection) -> None:
@@ -54,7 +54,7 @@ class SqlDialect(Protocol):
         ...
 
     def describe(self, text: str) -> Mapping[str, Any]:
-        """Return further columns of a record with this text."""
+        """Return extra columns that this database stores for a text."""
         ...
 
     def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
@@ -62,15 +62,15 @@ class SqlDialect(Protocol):
         ...
 
     def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
-        """Note the terms of a record."""
+        """Write the index terms of a record."""
         ...
 
     def unpost(self, connection: SqlConnection, number: int) -> int:
-        """Undo ``post``; the number of different terms."""
+        """Remove the index terms of a record; return their number."""
         ...
 
     def find(self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
-        """Numbers of those terms that may be in an index."""
+        """Look up the numbers of query terms that an index may hold."""
         ...
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
@@ -86,5 +86,5 @@ class SqlDialect(Protocol):
         ...
 
     def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
-        """Count those still held by records, and in the list of words."""
+        """Count terms still held by records, and in the vocabulary table."""
         ...

@@ -46,14 +46,14 @@ _Key: TypeAlias = tuple[int, str, int, int]
 
 
 class IndexFileStore(Protocol):
-    """Files of indexes, which a process maps instead of building its own."""
+    """Port of index files on disk, mapped by several processes."""
 
     def load(self, connection: Any, key: SegmentKey) -> OwnerSearchIndex | None:
         """Map an owner's index that the database marked, if any."""
         ...
 
     def read_epoch(self, connection: Any) -> int:
-        """Count the purges: an index from before one must not be written."""
+        """Read the number of purges; older indexes must not be written."""
         ...
 
     def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
@@ -61,7 +61,7 @@ class IndexFileStore(Protocol):
         ...
 
     def unmark(self, connection: Any, owner: str) -> None:
-        """Let an owner's file count no more, whatever becomes of it."""
+        """Invalidate an owner's index file."""
         ...
 
     def drop(self, owner: str) -> int:
@@ -167,7 +167,7 @@ class OwnerIndexCache:
         index.damaged = []
 
     def unmark(self, connection: SqlConnection, owner: Scope) -> None:
-        """Let the file of an owner's index count no more."""
+        """Invalidate the file of an owner's index."""
         if self._files is not None:
             self._files.unmark(connection, owner.key)
 

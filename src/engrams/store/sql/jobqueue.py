@@ -81,7 +81,7 @@ def renew(connection: SqlConnection, lease: str, until: datetime) -> bool:
 
 
 def keep(connection: SqlConnection, lease: str, payload: Meta) -> bool:
-    """Replace a running job's payload; False if the lease was lost."""
+    """Save a running job's payload; False if the lease was lost."""
     return fetch_first(connection, "keep_progress", encode_json(payload), lease) is not None
 
 

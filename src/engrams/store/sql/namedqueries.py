@@ -32,7 +32,7 @@ def load_queries(*packages: str) -> dict[str, str]:
 
 
 def query(name: str) -> str:
-    """Text of a named query; KeyError for an unknown name."""
+    """Return the SQL text of a named query."""
     return load_queries()[name]
 
 

@@ -48,7 +48,7 @@ class PurgeVerificationData:
 
 @dataclass(frozen=True, slots=True)
 class PurgeRewritePlan:
-    """Records that stay with fewer words.
+    """Records that a purge keeps, with fewer words.
     ``write`` stores their new texts. ``words``: removed wherever else they stand."""
 
     ids: Sequence[str]

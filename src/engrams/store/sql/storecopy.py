@@ -62,7 +62,7 @@ def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, 
 
 
 def _read_owner(connection: SqlConnection, owner: Scope) -> dict[str, list[tuple[Any, ...]]]:
-    """Rows of an owner by table; records as they came in."""
+    """Read all rows of an owner by table, records in stored order."""
     found = {name: fetch_all(connection, name, owner.key) for name in _LINKED}
     for table, columns in {"records": _RECORD, **_OWNED}.items():
         order = "number" if table == "records" else "id" if table == "outbox" else f"{columns[0]}, {columns[1]}"
@@ -73,7 +73,7 @@ def _read_owner(connection: SqlConnection, owner: Scope) -> dict[str, list[tuple
 
 
 def _digest(connection: SqlConnection, owner: Scope) -> tuple[str, int]:
-    """Hash what stores share of an owner's rows; number of records."""
+    """Hash an owner's rows for comparison of two stores; count records."""
     rows, digest = _read_owner(connection, owner), hashlib.blake2b(digest_size=16)
     for table in sorted(rows):
         for row in sorted(map(_to_text, rows[table])) if table != "records" else map(_to_text, rows[table]):
@@ -125,7 +125,7 @@ def _write_owner(connection: SqlConnection, dialect: SqlDialect, owner: Scope, r
 
 
 def _read_shared(connection: SqlConnection) -> SharedRows:
-    """Jobs, the models' use by day, and their pace."""
+    """Read rows that belong to no owner: jobs, model usage, pace."""
     text = f"SELECT {', '.join(_JOBS)} FROM jobs ORDER BY id"  # noqa: S608 - our own columns
     pace = "SELECT name, token, data FROM owner_state WHERE owner = '' ORDER BY name"
     return fetch_composed(connection, text, ()), fetch_all(connection, "move_spend"), fetch_composed(connection, pace, ())

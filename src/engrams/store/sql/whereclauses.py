@@ -193,7 +193,7 @@ def _require_text(value: Any) -> str:
 
 
 def _is_so(text: str, value: Any, *values: Any) -> SqlClause:
-    """Test of ``exists``, or with false of its opposite."""
+    """Negate the SQL test of an ``exists`` condition with value false."""
     if not isinstance(value, bool):
         raise InputError("exists is asked with true or false.")
     return SqlClause(f"({text})" if value else f"NOT ({text})", values)

@@ -1,4 +1,4 @@
-"""Agent memory: five calls, and two tools for any framework (001)."""
+"""Agent memory: five calls, and two tools for any framework."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SNIPPET = 500
-"""Characters of a found memory that `search` returns at most (001)."""
+"""Characters of a found memory that `search` returns at most."""
 _MOST = 100
 
 

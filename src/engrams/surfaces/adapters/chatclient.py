@@ -1,4 +1,4 @@
-"""MemoryClient: a chat with memory for asyncio programs (002)."""
+"""MemoryClient: a chat with memory for asyncio programs."""
 
 from __future__ import annotations
 

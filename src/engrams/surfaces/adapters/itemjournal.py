@@ -33,7 +33,7 @@ _PAGE, _LONGEST = 500, 200
 
 @dataclass(frozen=True, slots=True)
 class FrameworkItem:
-    """An item of a framework, with its text in memory.
+    """Message or entry of an agent framework, with its text.
 
     ``said``: somebody said it; anything else (calls of tools, results, marks) is stored, and no search finds it. ``key``: the framework's
     own id of it; the same one is stored once."""
@@ -52,7 +52,7 @@ def make_silent_item(data: Json, key: str = "") -> FrameworkItem:
 
 
 class FrameworkItemJournal:
-    """Items of one conversation in order, as a framework gave them.
+    """Ordered items of one conversation, stored as turns of memory.
     Thread safe."""
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput, adapter: str, place: Mapping[str, str], session: str) -> None:
@@ -102,7 +102,7 @@ class FrameworkItemJournal:
         return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
 
     def _finish_erasing(self) -> None:
-        """Purge what is forgotten already: keys of it are free again."""
+        """Purge what was only forgotten, which frees its keys."""
         if ids := [record.id for record in self._list_records("oldest", (Status.FORGOTTEN,))]:
             self._engine.purge(ids, scope=self.scope)
 

@@ -45,7 +45,7 @@ class NamespacedItemWrite:
 
 
 class NamespacedItems:
-    """Items of an engine by namespace and key.
+    """Key-value items under namespaces, stored as memories.
 
     Each is one memory: the value in its metadata, the text as people read it, its end (``valid_to``) by its time to live."""
 

@@ -206,7 +206,7 @@ def _load_record(held: Record) -> ConversationRecord:
 
 
 def _reach(tips: Iterable[str | None], entries: dict[str, Record]) -> set[str]:
-    """Return the ids of entries on the histories that end in ``tips``."""
+    """Collect ids of entries on the histories that end in ``tips``."""
     found: set[str] = set()
     for tip in tips:
         at = tip

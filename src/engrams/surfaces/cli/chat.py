@@ -248,7 +248,7 @@ def _enable_line_editing() -> None:
 
 
 def _parse_switch(name: str, word: str, now: bool) -> bool:
-    """Parse on or off; without a word toggle."""
+    """Parse ``on`` or ``off``; without a word switch over."""
     if word not in ("", "on", "off"):
         raise InputError(f"{name} is on or off.", hint=f"{name} on, {name} off.")
     return word == "on" if word else not now

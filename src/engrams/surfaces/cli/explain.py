@@ -155,7 +155,7 @@ def _format_score(value: float) -> str:
 
 
 def _drop_reason(row: SearchTraceRow, told: Mapping[str, str]) -> str:
-    """Replace ids in the reason by numbers or words."""
+    """Format why a candidate was dropped, with numbers instead of ids."""
     return " ".join(told.get(word, word) for word in row.dropped.split(" "))
 
 

@@ -36,7 +36,7 @@ class LogFilterOptions:
 
 
 def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, str]) -> typer.Typer:
-    """Add ``NAME list`` and ``NAME purge`` of a log to ``app``.
+    """Create the commands ``NAME list`` and ``NAME purge`` of a log.
 
     ``build.NAME`` opens the log. ``columns``: heading to field of a record. Returns the group, for more commands."""
     group = new_app()

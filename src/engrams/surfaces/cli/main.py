@@ -162,7 +162,7 @@ def exit_code(problem: EngramsError) -> int:
 
 
 def arrange(arguments: Sequence[str]) -> list[str]:
-    """Move common options behind the command, and turn help into --help."""
+    """Reorder arguments: common options behind the command, help as --help."""
     first = 0
     while first < len(arguments) and (arguments[first] in _FLAGS or arguments[first].partition("=")[0] in _VALUED):
         first += 1 if arguments[first] in _FLAGS or "=" in arguments[first] else 2

@@ -46,12 +46,12 @@ def emit(value: Any) -> None:
 
 
 def say(text: str = "") -> None:
-    """Print a line of the answer."""
+    """Print a line of the result to standard output."""
     print(text)
 
 
 def note(text: str) -> None:
-    """Print progress or a warning to standard error."""
+    """Print a message to standard error."""
     print(text, file=sys.stderr)
 
 

@@ -280,7 +280,7 @@ def _print_proof(erased: PurgeReport) -> None:
 
 
 def _tell_sources(report: SourceChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
-    """Return the JSON keys that tell what a change reached."""
+    """Return the affected source messages of a change as JSON."""
     sources = [{"id": one.id, "effect": one.effect, "quotes": one.quotes if quotes else ()} for one in report.sources] if report else []
     return {"sources": sources, "also_said_in": report.also_said_in if report else ()}
 

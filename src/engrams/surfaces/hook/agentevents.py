@@ -38,7 +38,7 @@ SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HookCallOptions:
-    """Hold the options of a call.
+    """Options of one hook call: settings, project, tokens, time limit, event.
 
     ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
 
@@ -51,7 +51,7 @@ class HookCallOptions:
 
 @dataclass(frozen=True, slots=True)
 class AgentHookEvent:
-    """Hold one hook call.
+    """Event that a coding agent sent to the hook.
 
     ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last
     message. ``said``: the agent's own name of the event, and ``style`` the form of answer it takes."""
@@ -94,7 +94,7 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
 
 @dataclass(frozen=True, slots=True)
 class HookEventMessage:
-    """Hold a message of an event.
+    """New message found in a hook event, to be stored.
 
     ``key``: the same whenever it is sent."""
 

@@ -23,7 +23,7 @@ _CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "Ses
 
 @dataclass(frozen=True, slots=True)
 class AgentHookLocation:
-    """Hold where an agent keeps its hooks, and in which form.
+    """Settings file and format of one coding agent's hooks.
 
     ``home``: the variable that moves its folder, and the folder in the user's home. ``user_file`` lies in that folder, ``project_file``
     in a project. ``entry``: an event's entry for a command."""
@@ -46,7 +46,7 @@ class AgentHookLocation:
 
 @dataclass(frozen=True, slots=True)
 class AgentSettingsFileEdit:
-    """Hold a change of one file; None stands for no file."""
+    """Planned change of an agent's settings file: text before and after."""
 
     path: Path
     before: str | None

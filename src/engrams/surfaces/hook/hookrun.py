@@ -63,7 +63,7 @@ def answer_event(call: HookCallOptions, event: AgentHookEvent) -> str:
 
 
 def answer_here(call: HookCallOptions, event: AgentHookEvent, messages: Sequence[HookEventMessage]) -> str:
-    """Open the home; return what is recalled."""
+    """Answer the event with an engine opened in this process."""
     from engrams.build import open as open_engine
     from engrams.settings import load
     from engrams.types import Scope

@@ -33,7 +33,7 @@ _HINT = "Send `Authorization: Bearer engrams_…`; `engrams keys add` makes a ke
 
 
 class ApiKeyMiddleware:
-    """Let requests in by the right of their key.
+    """Authenticate requests by API key and check the key's rights.
 
     The key decides the owner here and only here: every engine call is bound to that owner, and the proxy gets it in a header that no client
     can send. The key itself goes no further."""

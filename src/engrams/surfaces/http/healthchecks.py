@@ -82,7 +82,7 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
 
 @dataclass(frozen=True, slots=True)
 class StoreHealthSnapshot:
-    """State of store, jobs and disk.
+    """State of store, jobs and disk at one moment.
 
     ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
 

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class SweepableLog(Protocol):
-    """Log with a sweep."""
+    """Port of a log that deletes its expired entries."""
 
     def sweep(self) -> int: ...
 

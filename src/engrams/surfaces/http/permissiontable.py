@@ -11,7 +11,7 @@ OPEN = ""
 
 @dataclass(frozen=True, slots=True)
 class OperationPermission:
-    """Right and name of one operation.
+    """Right and audit name of one HTTP operation.
 
     ``operation``: its name in the GenAI conventions, if it has one."""
 

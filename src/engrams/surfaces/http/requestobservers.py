@@ -87,7 +87,7 @@ _TIMES = 500
 
 @dataclass(slots=True)
 class ActivityMinuteCounts:
-    """``at``: minutes since 1970. ``times``: milliseconds of its searches, the first 500."""
+    """Requests, errors, writes and search times of one minute."""
 
     at: int
     requests: int = 0
@@ -104,7 +104,7 @@ class ActivityMinuteCounts:
 
 
 class OwnerActivityChart:
-    """Last day of activity, in memory, for the latest thousand owners."""
+    """Requests and search times by minute for the last day, per owner."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

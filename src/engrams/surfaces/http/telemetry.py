@@ -29,7 +29,7 @@ _SAFE = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-refe
 
 @dataclass(frozen=True, slots=True)
 class ObservedRequest:
-    """Finished request.
+    """Finished request as observers see it: route, caller, status, duration.
 
     ``seconds`` until its last byte; ``owner``: a scope's key, empty where none is concerned; ``parent``: the client's ``traceparent``;
     ``start``: nanoseconds since 1970."""
@@ -92,7 +92,7 @@ class TelemetryMiddleware:
 
 
 def _safe_headers(headers: Iterable[tuple[bytes, bytes]], *, relayed: bool) -> list[tuple[bytes, bytes]]:
-    """Add what every answer tells browsers, and ours also tells caches."""
+    """Add security headers to every answer."""
     held = {name.lower(): value for name, value in headers}
     added = [pair for pair in _SAFE if pair[0] not in held]
     if not relayed and b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:

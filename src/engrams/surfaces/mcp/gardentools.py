@@ -28,7 +28,7 @@ class ConflictingStatementOutput:
 
 @dataclass(frozen=True)
 class StatementConflictOutput:
-    """Contradiction; ``newer``: the id that would be kept by default."""
+    """Two contradicting statements; ``newer``: the id kept by default."""
 
     one: ConflictingStatementOutput
     other: ConflictingStatementOutput
@@ -43,7 +43,7 @@ class StatementConflictListOutput:
 
 @dataclass(frozen=True)
 class ConflictDecisionOutput:
-    """Decision; ``put_away``: the superseded id, null if both stay."""
+    """Result of settling a conflict; ``put_away``: the superseded id, or null."""
 
     put_away: str | None
 

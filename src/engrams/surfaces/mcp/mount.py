@@ -29,7 +29,7 @@ _MOST = 256
 
 @dataclass(slots=True)
 class _OwnerServer:
-    """Sessions of one owner and profile, held by a task until ``stop``."""
+    """MCP session manager of one owner and tool profile."""
 
     sessions: StreamableHTTPSessionManager
     ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -69,7 +69,7 @@ class McpMount:
         return {}
 
     async def answer(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Answer a request in its owner's memory."""
+        """Answer an MCP request with its owner's memory."""
         profile = scope["path_params"].get("profile", "engrams")
         try:
             owner = self._find_owner({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
@@ -120,7 +120,7 @@ class McpMount:
 
 
 class _McpEndpoint:
-    """Endpoint as an object, so that it gets the raw request."""
+    """ASGI endpoint of ``/mcp``, so that it gets the raw request."""
 
     def __init__(self, mount: McpMount) -> None:
         self._mount = mount

@@ -1,4 +1,4 @@
-"""Tool profile ``actions``: one plain verb per tool (003)."""
+"""Tool profile ``actions``: one plain verb per tool."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MemoryListOutput:
 
 
 class PlainVerbTools:
-    """Serve the tools within the server's scope."""
+    """MCP tools remember, recall, search, list, forget, link, tag, related."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine

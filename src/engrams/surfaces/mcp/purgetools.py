@@ -58,7 +58,7 @@ class PurgePlaceOutput:
 
 @dataclass(frozen=True)
 class PurgeOutput:
-    """Report; proven: every place was looked at again, and holds nothing."""
+    """Report of a purge; proven: every place was checked again."""
 
     proven: bool
     removed: dict[str, int]

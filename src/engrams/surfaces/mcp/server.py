@@ -179,7 +179,7 @@ def _rename(arguments: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any
 
 
 def _place(location: Sequence[Any]) -> str:
-    """Name an argument, without list items and types of a union."""
+    """Name the argument that a validation error is about."""
     return str(location[0]) if location else "arguments"
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MemoryOutput:
-    """Memory. Times are ISO 8601; empty is "", [] or null."""
+    """One memory. Times are ISO 8601; empty is "", [] or null."""
 
     id: str
     text: str
@@ -112,14 +112,14 @@ class WriteReceiptOutput:
 
 @dataclass(frozen=True)
 class MemoryAddOutput:
-    """Results, one for each text, in order."""
+    """Outcomes of adding texts, one for each, in order."""
 
     results: list[WriteReceiptOutput]
 
 
 @dataclass(frozen=True)
 class MemoryLinkOutput:
-    """Link; done is false if there was nothing to undo."""
+    """Link of two memories; done: false if there was nothing to undo."""
 
     source: str
     target: str
@@ -153,7 +153,7 @@ class HistoryEntryOutput:
 
 @dataclass(frozen=True)
 class MemoryHistoryOutput:
-    """Changes, oldest first."""
+    """Changes of one memory, oldest first."""
 
     changes: list[HistoryEntryOutput]
 

@@ -21,7 +21,7 @@ from engrams.types import Json, Scope
 
 @dataclass(frozen=True, slots=True)
 class ChatCaller:
-    """Caller of a chat request.
+    """Caller of a chat request: scope, session and recall limits.
 
     ``session`` groups the turns of one conversation. ``top_k``: memories wanted. ``threshold``: score (0..1) below which a memory is left
     out. ``skip_reason``: set where memory is not used. ``message``: the client's own id for the message."""
@@ -35,7 +35,7 @@ class ChatCaller:
 
 
 def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: Settings) -> ChatCaller:
-    """Identify the caller of a chat request.
+    """Identify owner, scope and session of a chat request.
 
     The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id`` (not where tokens
     are expected), the body's ``user``, the setting ``user``, the login name. A project or conversation (also ``memory_id``) is a scope of

@@ -28,7 +28,7 @@ _log = logging.getLogger("engrams.proxy")
 
 
 class ProxyChatEndpoint:
-    """Endpoint of one dialect before its upstreams."""
+    """Chat route of one API dialect: recall, forward upstream, store."""
 
     def __init__(self, upstreams: UpstreamRouter, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
         self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect

@@ -16,7 +16,7 @@ _BROKEN = "upstream_disconnected"
 
 @dataclass(frozen=True, slots=True)
 class ChatStreamChunk:
-    """Content of one part of a stream.
+    """Text, id and end mark read from one piece of a stream.
 
     ``id``: that of the whole answer. ``finished``: the model said that it is done."""
 
@@ -28,7 +28,7 @@ class ChatStreamChunk:
 
 @dataclass(frozen=True, slots=True)
 class ChatDialect:
-    """Chat protocol.
+    """Chat API: paths, request fields, readers of its answers and errors.
 
     ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used. ``parse_answer``
     gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream."""

@@ -17,7 +17,7 @@ from engrams.types import Json, Turn
 
 @dataclass(frozen=True, slots=True)
 class ParsedProxyRequest:
-    """Parsed request; without ``caller`` memory is not used.
+    """Parsed chat request with its caller, question and dialect.
 
     ``skip_reason`` says why; with a caller its turns are stored."""
 

@@ -21,7 +21,7 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 
 @dataclass(frozen=True, slots=True)
 class ChatRequestLayout:
-    """Shape of a kind of request.
+    """Places of messages and memory in one kind of chat request.
 
     ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the last user
     message; any other: the member of that name, its end (``instructions``) or its beginning (``prompt``)."""

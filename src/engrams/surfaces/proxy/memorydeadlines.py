@@ -56,7 +56,7 @@ class RequestMemoryContext:
 
 
 class TimeLimitedEngine:
-    """Engine behind deadlines; late lookups go on in their thread."""
+    """Engine calls with deadlines; late lookups go on in their thread."""
 
     def __init__(self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
         self._engine = engine
@@ -89,7 +89,7 @@ class TimeLimitedEngine:
         return self._use_context(chat_request, context)
 
     def follow(self, model: str) -> None:
-        """Let memory without a model ask the client's."""
+        """Use the client's chat model for memory that has none."""
         if isinstance(self._engine.chat_model, ModelFollower):
             self._engine.chat_model.follow(model)
 

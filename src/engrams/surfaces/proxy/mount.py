@@ -132,7 +132,7 @@ class ProxyMount:
 
 
 def _explain_nothing(scope: Scope) -> str:
-    """Name the path that was meant, or what needs an upstream."""
+    """Write the 404 message, with the nearest known path."""
     path = scope["path"]
     ours = {getattr(route, "path", "") for route in scope["app"].routes if "{" not in getattr(route, "path", "{")}
     near = get_close_matches(path, ours - set(_OPENAI), 1, 0.8) if not path.startswith((*_OPENAI, "/api/")) else []

@@ -66,7 +66,7 @@ class QuoteAnswerEndpoint:
 
 
 def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
-    """Format label, dated quotes, and the way to a real answer."""
+    """Write an answer that quotes memories with their dates."""
     if chat_request.caller is None:
         return f"{_SILENT} {HOW}"
     if not hits:

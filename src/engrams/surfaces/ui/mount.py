@@ -50,7 +50,7 @@ _REVALIDATE = "no-cache"
 
 
 class WebPageMount:
-    """Serve the page's static files; its data comes from the API."""
+    """Routes that serve the web page's static files."""
 
     def __init__(self) -> None:
         self._files = PageFileCollection()
@@ -115,7 +115,7 @@ class ServedPageFile:
 
 
 class PageFileCollection:
-    """All files by path, read at the first request.
+    """Static files by path, read at the first request.
 
     ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser may cache a file for ever and never
     mixes two versions."""

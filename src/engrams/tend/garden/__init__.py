@@ -1,1 +1,1 @@
-"""Garden: scheduled maintenance of an owner's memory (003)."""
+"""Garden: scheduled maintenance of an owner's memory."""

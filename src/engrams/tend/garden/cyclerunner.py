@@ -275,7 +275,7 @@ class GardenCycleRunner:
         return compute_allowance(self.tokens_left(), self._section) if self.deps.chat is not None else 0
 
     def _run_agent(self, request: GardenCycleRequest, progress: GardenCycleProgress) -> GardenCycleProgress:
-        """Run the model's visit; its begin is saved first, against repetition."""
+        """Let the chat model review memory and propose steps; commit them."""
         owner, chat = request.owner, self.deps.chat
         tokens = self._model_tokens()
         progress = replace(progress, done=(*progress.done, "agent"))

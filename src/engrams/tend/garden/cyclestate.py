@@ -24,7 +24,7 @@ Ending = Literal["complete", "incomplete", "interrupted", "paused"]
 
 @dataclass(frozen=True, slots=True)
 class GardenCycleReport:
-    """Report of a cycle.
+    """Report of an upkeep cycle: times, state, counts, summary.
 
     ``modified``: memories that changed; ``compactions``: how many were merged into others. ``next_minutes``: the pause that the model asked
     for (None: it was not asked). ``jobs``: steps of each job. ``state`` incomplete: the model gave no report."""
@@ -58,7 +58,7 @@ class GardenCycleProgress:
 
 @dataclass(frozen=True, slots=True)
 class GardenState:
-    """State of an owner's garden.
+    """Saved state of an owner's upkeep: progress, reports, usage, undo log.
 
     ``undo``: undo log by cycle. ``usage``: (time, tokens, calls) of the last day. ``failures``: failed cycles in a row. ``size``: active
     memories after the last cycle. ``settled``: pairs of ids with a decision."""
@@ -156,18 +156,18 @@ class ScheduledGardenCycle:
 
 
 def list_entries(jobs: JobQueue, owner: Scope) -> tuple[ScheduledGardenCycle, ...]:
-    """List an owner's entries by priority, then time; overdue ones included."""
+    """List an owner's scheduled cycles by priority, then time."""
     found = [_to_entry(job) for job in jobs.waiting(WAKE, f"{owner.key}|")]
     return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
 
 
 def make_wake_job(owner: Scope, name: str, at: datetime, why: str, priority: int = 0, *, debounce: bool = False) -> JobSpec:
-    """Make an entry; per ``name`` the earlier stays (``debounce``: the newer)."""
+    """Make the job of a scheduled cycle."""
     return JobSpec(WAKE, f"{owner.key}|{name}", {"scope": owner.key, "why": why[:240]}, at, priority, debounce)
 
 
 def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, records: RecordStore, size: int) -> tuple[JobSpec, ...]:
-    """Make the entries due after learning: by hours, idle minutes, or size.
+    """Make the jobs of cycles that are due after learning.
 
     ``size``: active memories after the last cycle."""
     found = []
@@ -191,7 +191,7 @@ def _to_entry(job: Job) -> ScheduledGardenCycle:
 
 
 _DOUBLED = 6
-"""Failures after which the pause grows no further: 64 times (003)."""
+"""Failures after which the pause grows no further: 64 times."""
 
 
 def compute_pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
@@ -199,7 +199,7 @@ def compute_pause(asked: float | None, left: int | None, failures: int, section:
 
     ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None: unknown). ``failures``: failed cycles in a row.
     Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as long
-    with each failure, 64 times at most (003)."""
+    with each failure, 64 times at most."""
     if left is None or left <= 0:
         return section.max_pause_minutes
     wish = section.pause_minutes if asked is None else asked
@@ -208,7 +208,7 @@ def compute_pause(asked: float | None, left: int | None, failures: int, section:
 
 
 def compute_allowance(left: int | None, section: GardenSettings) -> int:
-    """Return a cycle's token budget, capped by a share of today's (003)."""
+    """Return a cycle's token budget, capped by a share of today's."""
     if left is None:
         return section.model_tokens
     return max(min(section.model_tokens, int(left * section.budget_share)), 0)

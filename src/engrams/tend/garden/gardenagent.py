@@ -1,4 +1,4 @@
-"""Garden agent: a chat model reviews memory and proposes steps (003)."""
+"""Garden agent: a chat model reviews memory and proposes steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engrams.types import Edge, EdgeType, Record
 _SHOWN = 60
 _MORE = 20
 _MISSES = 2
-"""Answers without a due report until a cycle is incomplete (003)."""
+"""Answers without a due report until a cycle is incomplete."""
 _ANSWER = 1024
 _WAKES = 5
 _REASON = 240
@@ -48,7 +48,7 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(slots=True)
 class GardenVisitResult:
-    """Results of one visit.
+    """Steps, decisions and cost of one review by the chat model.
 
     ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for."""
 
@@ -63,7 +63,7 @@ class GardenVisitResult:
 
 
 class GardenAgent:
-    """Agent of one visit. Stores nothing; the cycle commits its ``steps``."""
+    """Chat model with tools that reviews memory and proposes steps."""
 
     def __init__(self, chat: ChatModel, garden: GardenJobInput, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
         """Set up a visit.

@@ -1,4 +1,4 @@
-"""Merge of duplicate statements, and upkeep of links and tags (003)."""
+"""Merge of duplicate statements, and upkeep of links and tags."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def is_mergeable(one: Record, other: Record) -> bool:
 def absorb(
     garden: GardenJobInput, stays: Record, goes: Sequence[Record], job: str = "merge", reason: str = "they say the same"
 ) -> PlannedGardenStep:
-    """Build the step that merges records into ``stays``.
+    """Build the step that merges duplicate records into one.
 
     Strengths add up, the confidence is the highest, and the evidence is that of all."""
     every = (stays, *goes)

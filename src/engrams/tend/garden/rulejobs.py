@@ -29,7 +29,9 @@ Verb = Literal["merge", "archive", "doubt", "supersede", "link", "tag", "unlink"
 
 @dataclass(frozen=True, slots=True)
 class PlannedGardenStep:
-    """One change. ``ids``: its memories, the remaining one first; ``texts``: theirs."""
+    """Planned change of upkeep: job, memories, new values, reason.
+
+    ``ids``: its memories, the remaining one first; ``texts``: theirs."""
 
     job: str
     verb: Verb
@@ -137,7 +139,7 @@ def archive_record(garden: GardenJobInput, record: Record, reason: str, job: str
 
 
 def verify_files(garden: GardenJobInput) -> list[PlannedGardenStep]:
-    """Lower the confidence of facts whose source files changed or are gone.
+    """Lower confidence of facts whose source files changed or are gone.
 
     Each state of a file counts once."""
     steps: list[PlannedGardenStep] = []

@@ -1,4 +1,4 @@
-"""Greedy clustering of vectors around mean centres, not normalised (000)."""
+"""Greedy clustering of vectors around mean centres, not normalised."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from engrams.text.stopwords import STOP
 from engrams.types import Kind, Record
 
 FIRST = 80
-"""Characters of the first member's text that name a topic (000)."""
+"""Characters of the first member's text that name a topic."""
 
 _LEAST, _MOST, _LONGEST = 2, 4, 60
 _SHOWN, _CUT, _AT_ONCE = 6, 160, 20
@@ -58,7 +58,7 @@ def find_common_tag(records: Sequence[Record]) -> str:
 
 
 def infer_tag(texts: Sequence[str]) -> str:
-    """Return the most frequent word of at least half the texts (003).
+    """Return the most frequent word of at least half the texts.
 
     It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none."""
     counts: Counter[str] = Counter()

@@ -13,7 +13,7 @@ from engrams.text.timephrases.grammar import DatePart
 
 @dataclass(frozen=True, slots=True)
 class TimeViewpoint:
-    """Point of view for resolving a time.
+    """Reference time and direction for resolving a relative time.
 
     ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming weeks if nothing says past or future."""
 

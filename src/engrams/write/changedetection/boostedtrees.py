@@ -47,7 +47,7 @@ class BoostedTrees:
 
 @dataclass(frozen=True, slots=True)
 class ChangeDetectionModel:
-    """Trees for change, trees for a common subject, and rarity of words.
+    """Trained trees that judge whether a message outdates an earlier one.
 
     ``scale`` and ``shift`` make the joint log odds a calibrated probability."""
 
@@ -67,7 +67,7 @@ class ChangeDetectionModel:
 
 
 def join_odds(change: npt.NDArray[np.float64], related: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Join log odds of change and relation.
+    """Combine the log odds that a message changes and concerns another.
     The relation gets a bonus of one."""
     import numpy as np
 
@@ -77,7 +77,7 @@ def join_odds(change: npt.NDArray[np.float64], related: npt.NDArray[np.float64])
 
 
 def compete(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the log odds that this one of several is meant.
+    """Lower each candidate's log odds by those of its rivals.
 
     A new message ends one thing: where it looks as if it ended many, it is chatter that the trees know nothing of."""
     import numpy as np

@@ -43,7 +43,7 @@ class MessageClause:
 
 @dataclass(frozen=True, slots=True)
 class MessageFeatures:
-    """One message as the detector reads it.
+    """Words, numbers, names, cues and vectors read from one message.
     ``rows``: unit vectors of the message and of its clauses."""
 
     text: str
@@ -134,7 +134,7 @@ _ECHOED = tuple(
 
 
 def _echoes(old: MessageFeatures, new: MessageFeatures, near: frozenset[str]) -> list[float]:
-    """Return cues of clauses that repeat the older message's words."""
+    """Count cues of clauses that repeat the older message's words."""
     repeating = [clause for clause in new.clauses if clause.words & old.whole.words]
     found = [float(any(clause.cues[place] for clause in repeating)) for place in _ECHOED]
     last = new.clauses[-1]

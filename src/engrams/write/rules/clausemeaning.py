@@ -43,7 +43,7 @@ class UtteranceContext:
 
 @dataclass(frozen=True, slots=True)
 class ClauseMeaning:
-    """Meaning of one clause.
+    """Predicate, object, polarity and time read from one clause.
     ``object``: its tokens; ``value``: its text where that is not just the tokens."""
 
     predicate: str
@@ -82,7 +82,7 @@ def is_concrete(words: Sequence[ClauseToken]) -> bool:
 
 
 def _is_pointed(words: Sequence[ClauseToken]) -> bool:
-    """True for ``these old notebooks with my early writings``."""
+    """True for objects that point at a concrete thing: ``these old notebooks``."""
     return words[0].lower in ("this", "these", "that", "those") and sum(is_content(word) for word in words[1:]) > 1
 
 

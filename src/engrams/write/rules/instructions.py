@@ -150,7 +150,7 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
 
 
 def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:
-    """Note ``call me Kit``."""
+    """Build the fact of a speaker's name: ``call me Kit``."""
     if not name[0].isupper() and name.islower() and len(name) < 2:
         return None
     return _build_candidate(

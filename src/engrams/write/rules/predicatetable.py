@@ -10,7 +10,7 @@ from engrams.write.wordlist import word_set
 
 @dataclass(frozen=True, slots=True)
 class VerbSense:
-    """Meaning of a verb phrase; ``confidence`` is 0..1."""
+    """Predicate that a verb phrase stands for; ``confidence`` is 0..1."""
 
     predicate: str
     category: str

@@ -20,7 +20,7 @@ _AUXILIARIES: dict[str, Tense] = {
 
 @dataclass(frozen=True, slots=True)
 class VerbGroup:
-    """Verb group of a clause.
+    """Auxiliaries, negation, tense and main verb of a clause.
     ``after``: the place behind the verb. ``infinitive``: the verb that follows want to, plan to and the like."""
 
     verb: str

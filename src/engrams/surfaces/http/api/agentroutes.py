@@ -268,7 +268,7 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
 
 
 def _complete_parts(row: SearchTraceRow) -> dict[str, float]:
-    """Parts of a score.
+    """List a score's parts with a remainder, so that they add up.
     What another memory lent it is named so."""
     parts = {name: _round(value) for name, value in row.parts.items() if name not in ("sub_sim", "hot", "rerank", "trigger")}
     rest = _round(row.score - sum(parts.values()))

@@ -40,7 +40,7 @@ def router(settings: Settings) -> APIRouter:
 
     @routes.get("/{product}", responses=error_responses(404))
     def list_product(product: Product, caller: ScopedCaller) -> bodies.NumberedMemoryListResponse:
-        """List memories of one kind, newest first, each with its number."""
+        """List memories of one layer, newest first, each with its number."""
         rows = _list_layer(caller, _LAYERS[product])
         items = [
             bodies.NumberedMemoryResponse(n=number, id=each.id, kind=each.kind, text=each.text, recorded_at=each.recorded_at)

@@ -208,7 +208,7 @@ class Mem0UpdateRequest(Mem0RequestBody):
 
 
 class Mem0OpenSourceUpdateRequest(Mem0UpdateRequest):
-    """Update as the open-source server takes it."""
+    """Update of a memory in the open-source server's form."""
 
     data: str | None = None
     memory: str | None = None

@@ -64,7 +64,7 @@ def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class _IdPlaces:
-    """Places of ids in one owner's memory.
+    """Places of user, agent, app and run ids in one owner's memory.
     ``given``: those that limit everything already."""
 
     engine: MemoryEngine
@@ -72,7 +72,7 @@ class _IdPlaces:
     given: frozenset[tuple[str, str]]
 
     def find(self, name: str, value: Any) -> Iterator[Condition | Where]:
-        """Yield the condition of an id, or of any of several."""
+        """Yield the conditions that match an id, or any of several."""
         if isinstance(value, Mapping):
             value = value.get("eq") or value.get("in")
         ids = [str(each) for each in (value if isinstance(value, list) else [value]) if each not in (None, "", "*")]

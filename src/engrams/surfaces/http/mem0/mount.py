@@ -67,12 +67,12 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
 
     @routes.put("/v1/memories/{id}/", responses=error_responses(404, 409))
     def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> bodies.Mem0MemoryResponse:
-        """Change its text or metadata."""
+        """Change a memory's text or metadata."""
         return operations.edit_memory(request, id, body, settings)
 
     @routes.delete("/v1/memories/{id}/", responses=error_responses(404, 409))
     def forget(request: Request, id: str) -> bodies.Mem0MessageResponse:
-        """Forget it; it can be restored."""
+        """Forget a memory; it can be restored."""
         operations.forget_memory(request, id)
         return bodies.Mem0MessageResponse(message="Memory deleted successfully!")
 

@@ -17,7 +17,7 @@ _Id = Annotated[str, Query(max_length=200)]
 
 
 def add_routes(routes: APIRouter, settings: Settings) -> None:
-    """Add the routes; their answers are those of the server's version 1.1."""
+    """Add the open-source server's routes; answers are those of version 1.1."""
     _add_collection_routes(routes, settings)
     _add_item_routes(routes, settings)
 
@@ -58,13 +58,13 @@ def _add_item_routes(routes: APIRouter, settings: Settings) -> None:
 
     @routes.put("/memories/{id}", responses=error_responses(404, 409))
     def update_memory(request: Request, id: str, body: bodies.Mem0OpenSourceUpdateRequest) -> bodies.Mem0MessageResponse:
-        """Change its text or metadata."""
+        """Change a memory's text or metadata."""
         operations.edit_memory(request, id, body.to_update(), settings)
         return bodies.Mem0MessageResponse(message="Memory updated successfully!")
 
     @routes.delete("/memories/{id}", responses=error_responses(404, 409))
     def delete_memory(request: Request, id: str) -> bodies.Mem0MessageResponse:
-        """Forget it; it can be restored."""
+        """Forget a memory; it can be restored."""
         operations.forget_memory(request, id)
         return bodies.Mem0MessageResponse(message="Memory deleted successfully")
 

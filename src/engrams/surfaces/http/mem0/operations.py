@@ -133,7 +133,7 @@ def _to_memory(engine: MemoryEngine, record: Record, score: float | None = None)
 
 
 def forget_all(where: Mem0ScopeFilter) -> None:
-    """Forget page by page, skipping records that went with another."""
+    """Forget all matching memories, page by page."""
     while records := where.engine.list(scope=where.owner, where=where.where, limit=_PAGE).records:
         for record in records:
             if where.engine.get(record.id, scope=where.owner).status is Status.ACTIVE:

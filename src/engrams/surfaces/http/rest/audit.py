@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AuditEntryResponse(BaseModel):
-    """Operation on memory.
+    """One audited operation: when, who, on what, with which outcome.
 
     ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's. ``target``: the id of a memory. ``request``: the
     X-Request-Id of the answer."""

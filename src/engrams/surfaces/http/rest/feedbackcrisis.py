@@ -24,7 +24,7 @@ MaybeDay = Annotated[date | None, BeforeValidator(require_date_text)]
 
 
 class SessionLogRequest(RequestBody):
-    """Entry of a log about a session."""
+    """Fields shared by requests that log feedback or a crisis."""
 
     session: str = Field(min_length=1, description="Its name, of which only a hash is kept.")
     at: Moment | None = Field(None, description="When it happened; without it, now.")
@@ -51,7 +51,7 @@ class SessionLogQuery(BaseModel):
 
 
 class SessionLogEntryResponse(BaseModel):
-    """Entry of a log; ``id`` and ``session`` are hashes.
+    """Fields shared by feedback and crisis entries.
 
     ``owner``: a scope's key; null where nobody is named."""
 

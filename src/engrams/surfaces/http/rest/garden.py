@@ -46,7 +46,7 @@ class GardenPauseRequest(RequestBody):
 
 
 class GardenCycleResponse(BaseModel):
-    """Result of a cycle.
+    """Report of one upkeep cycle.
 
     `modified`: memories that changed; `compactions`: how many were merged into others."""
 
@@ -79,7 +79,7 @@ class QueuedGardenCycleResponse(BaseModel):
 
 
 class GardenStatusResponse(BaseModel):
-    """State of the garden.
+    """Status of the upkeep cycles: state, queue, last report, usage.
 
     `usage`: tokens and calls of the last day. `undo`: cycles that can be undone."""
 
@@ -196,7 +196,7 @@ def router(settings: Settings) -> APIRouter:
 
     @routes.delete("/queue/{id}", responses=error_responses())
     def cancel(id: str, caller: PersonCaller) -> GardenCancelResponse:
-        """Remove an entry from the queue; 0: there was none of yours."""
+        """Cancel a scheduled cycle; 0: there was none of yours."""
         return GardenCancelResponse(cancelled=caller.engine.garden.cancel(id, scope=caller.owner))
 
     @routes.post("/pause", responses=error_responses())

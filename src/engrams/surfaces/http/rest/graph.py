@@ -20,7 +20,7 @@ _LABEL = 160
 
 
 class MemoryGraphNodeResponse(BaseModel):
-    """Node of the graph.
+    """Node of the memory graph: memory, tag, topic or concept.
 
     ``type``: memory, tag, topic or concept; the other fields are for memories."""
 

@@ -41,7 +41,7 @@ class UnreadableLineResponse(BaseModel):
 
 
 class ImportCountsResponse(BaseModel):
-    """Counts of an import.
+    """Counts of an import: stored, existing, refused, unreadable.
 
     ``bad``: what could not be read, the first thousand. ``files``: how many were read; ``rejected``: files of a zip that were refused
     whole. ``id``: undoes it; empty: it stored nothing."""

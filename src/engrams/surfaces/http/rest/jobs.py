@@ -51,7 +51,7 @@ class ModelLatencyResponse(BaseModel):
 
 
 class JobListResponse(BaseModel):
-    """Background jobs.
+    """Background jobs: counts, delay, failures, and the model's pace.
 
     For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the owner's and the server's own, these
     without their errors; else all of it is the owner's. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about

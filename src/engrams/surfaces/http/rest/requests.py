@@ -56,7 +56,7 @@ class RequestBody(BaseModel):
 
 
 class AddedMessage(RequestBody):
-    """Turn of a conversation."""
+    """One message of a conversation to store."""
 
     role: Literal["user", "assistant", "system", "tool"] = "user"
     content: str
@@ -135,7 +135,7 @@ class FieldConditionInput(RequestBody):
 
 
 class MemoryQuestionRequest(RequestBody):
-    """Question to memory."""
+    """Fields shared by search and context requests."""
 
     query: str
     limit: Count | None = Field(None, ge=0, description="At most so many; the setting `limits.results` is the most there are.")
@@ -193,7 +193,7 @@ class MemoryListQuery(BaseModel):
 
 
 class MemoryGraphQuery(BaseModel):
-    """Part of the graph to show."""
+    """Query parameters of the graph: focus, depth, filters, limit."""
 
     model_config = ConfigDict(extra="ignore")
 

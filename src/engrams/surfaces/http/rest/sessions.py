@@ -17,7 +17,7 @@ LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many.")
 
 
 class SessionResponse(BaseModel):
-    """Conversation.
+    """One conversation with its state, times and last end.
 
     ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how many were finalised before this part of
     it. ``ended``: the result of its last end."""

@@ -23,7 +23,7 @@ class ScopeListResponse(BaseModel):
 
 
 class MemoryStatsResponse(BaseModel):
-    """Counts of memories.
+    """Counts of memories by status, kind, layer, tier and scope.
 
     ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of memories
     not purged that have a vector of the current model."""

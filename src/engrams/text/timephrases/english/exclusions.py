@@ -119,7 +119,7 @@ def on_before_last(m: TimeRuleMatch) -> Piece | None:
 
 
 def on_month(m: TimeRuleMatch) -> Piece | None:
-    """Read a bare month.
+    """Read a bare month, unless it is a word such as "may".
 
     Names that are also people or verbs need a capital and a preposition before them."""
     name, at = m["m"], m.start()

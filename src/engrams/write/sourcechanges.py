@@ -24,8 +24,8 @@ _LOOKED_UP = 20
 
 
 @dataclass(frozen=True, slots=True)
-class SourceEffect:
-    """Effect on one source: superseded, forgotten, purged, shortened or kept."""
+class SourceChangeEffect:
+    """Effect on one source message: superseded, forgotten, purged, shortened or kept."""
 
     id: str
     effect: str
@@ -39,12 +39,12 @@ class SourceChangeReport:
 
     action: ChangeAction
     effects: Mapping[str, str]
-    sources: tuple[SourceEffect, ...] = ()
+    sources: tuple[SourceChangeEffect, ...] = ()
     also_said_in: tuple[str, ...] = ()
 
 
 def preview_change(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> SourceChangeReport:
-    """Report what a change reaches; changes nothing."""
+    """Report which source messages an edit, forget or purge changes."""
     gone = {record.id for record in records}
     quotes: dict[str, list[str]] = {}
     for record in records:
@@ -55,7 +55,7 @@ def preview_change(records: Sequence[Record], action: ChangeAction, store: Recor
     for owner in {record.scope.owner for record in records}:
         for source in store.get(owner, list(quotes)):
             some = tuple(dict.fromkeys(quotes[source.id]))
-            effects.append(SourceEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
+            effects.append(SourceChangeEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
     also = dict.fromkeys(
         id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in quotes and id not in gone
     )
@@ -127,7 +127,7 @@ def _put_away(source: Record, action: ChangeAction, by: Record, at: datetime) ->
     return {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**source.meta, "was": source.status.value, WENT_WITH: by.id}}
 
 
-def _mark_corrected(source: Record, effect: SourceEffect, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
+def _mark_corrected(source: Record, effect: SourceChangeEffect, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
     known = list(source.meta.get(CORRECTED, ()))
     said = {item["quote"] for item in known}
     fresh = [{"quote": quote, "at": at.isoformat(), "action": action, "by": by.id} for quote in effect.quotes if quote not in said]

@@ -119,6 +119,29 @@ def test_a_server_tells_its_backlog(home: Path) -> None:
         assert lines[-1] == "background work: done"
 
 
+def test_a_server_tells_what_its_model_gets_wrong(home: Path) -> None:
+    """On standard error: how many statements were dropped or mended and why, without a word of them."""
+    invented = {**SAIL, "quote": "I sail round the Horn", "text": "Ann sailed round the Horn."}
+    with ScriptedModel() as model, engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory:
+        model.when("Below are numbered messages", {"statements": [SAIL, SAIL, invented, {**SAIL, "subject": "the assistant"}]}).fail(
+            "prose"
+        )
+        memory.observe(Turn("I sail on Sundays"), scope=ANN)
+        with served(home, *as_options(given)) as process:
+            eventually_learned(memory, ["Ann sails."])
+            process.terminate()
+            assert process.stderr is not None
+            (told,) = [line for line in process.stderr.read().splitlines() if line.startswith("answers of the model")]
+    for reason in (
+        "its quote is not in the message",
+        "said twice in one answer",
+        "it is about the assistant",
+        "the JSON stood among other text",
+    ):
+        assert f"1 × {reason}" in told
+    assert "Horn" not in told
+
+
 def test_sleep_of_the_machine_is_noticed(home: Path) -> None:
     """After hours of sleep a frozen worker keeps its job, and what became due meanwhile is done at once."""
     clock = SettableClock("2026-03-01T09:00")
@@ -188,16 +211,16 @@ def test_twelve_turns_need_two_calls(home: Path, model_seconds: float) -> None:
 
 
 def test_talk_at_a_persons_pace_needs_two_calls(home: Path) -> None:
-    """A turn a minute is learned from once it pauses, not turn by turn: as few calls as for turns that come at once."""
+    """A turn every two minutes is learned from once it pauses, not turn by turn: as few calls as for turns that come at once."""
     clock = SettableClock("2026-03-01T09:00")
     with ScriptedModel(answer=told) as model:
         given = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
         with engrams.open(home=home, clock=clock, jobs__workers=0, **given) as memory:
             for topic in TOPICS:
                 memory.observe(Turn(f"I like {topic} a lot", session="s1"), scope=ANN)
-                clock.forward(minutes=1)
+                clock.forward(minutes=2)
                 assert memory.drain()
-            clock.forward(minutes=2)
+            clock.forward(minutes=3)
             assert memory.drain()
             assert len(facts(memory)) == 12
         assert len(model.requests) <= 2

@@ -293,6 +293,6 @@ def test_a_model_brought_along_is_debounced_too(clock: SettableClock) -> None:
             engine.observe(turn(text), scope=ANN)
         engine.drain()
         assert asked == []
-        clock.forward(seconds=121)
+        clock.forward(seconds=181)
         engine.drain()
         assert len(asked) == 1

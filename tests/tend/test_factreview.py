@@ -219,7 +219,7 @@ def test_reviews_come_by_themselves(model: ScriptedModel, clock: SettableClock) 
             ids = put(engine, "Kim packs for Oslo", "Kim rents a van", "Kim was born in Ghent")
             clock.forward(days=100)
             engine.observe(Turn("Kim likes tea"), scope=ANN)
-            clock.forward(seconds=121)
+            clock.forward(seconds=181)
             engine.drain()
             waiting = [job.kind for job in engine.store.queue(("waiting",)) if job.kind == REVIEW]
             assert waiting == ([] if confirm else [REVIEW])

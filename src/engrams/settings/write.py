@@ -51,7 +51,7 @@ class WriteSettings(SettingsSection):
         16, ge=0, le=100, description="Other turns of the conversation that a model is shown with them, only to understand them."
     )
     debounce_seconds: float = Field(
-        120.0, ge=0, le=300, description="Seconds of quiet before a model extracts, so that talk at a person's pace is one call. 0: none."
+        180.0, ge=0, le=300, description="Seconds of quiet before a model extracts, so that talk at a person's pace is one call. 0: none."
     )
     extraction_passes: int = Field(1, ge=1, le=2, description="2: a model is asked for facts and for rules apart, at the same time.")
     reconcile_fallback: Literal["rules", "hold", "coexist"] = Field(

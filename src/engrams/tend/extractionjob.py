@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -29,17 +31,20 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import Settings
-from engrams.types import Json, Kind, Meta, Record, Scope, Status, conversation
+from engrams.types import Json, Kind, Meta, Record, Scope, StageDecision, Status, conversation
 from engrams.write import writepipeline
 from engrams.write.changedetection.pairfeatures import may_change
 from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
 from engrams.write.llm import AnswerCachingChat, count_together
+
+_log = logging.getLogger(__name__)
 
 _STEP = 50
 """Records per transaction: an interrupted import repeats at most this many."""
 _GAPS = 20
 _TRIES = 20
 """Attempts to reconcile while other jobs change the same owner's memory."""
+_MISTAKES = frozenset({"drop", "skip", "repair", "failed"})
 _NEW = frozenset({"add", "replace", "refine", "conflict"})
 
 
@@ -102,6 +107,7 @@ class ExtractionJobHandler:
                         states=() if result.is_empty else marks,
                     )
                     self._store.commit(batch)
+                    _report_mistakes(result.decisions)
                     return result
             except ConflictError:
                 # Another job changed this owner's memory: reconcile again, unless the lease is lost.
@@ -235,6 +241,13 @@ class ExtractionJobHandler:
     def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(owner, threading.Lock())
+
+
+def _report_mistakes(decisions: Sequence[StageDecision]) -> None:
+    """Log what a model got wrong, by reason and without any text."""
+    found = Counter(one.reason.partition(":")[0] for one in decisions if one.stage in ("extract", "reconcile") and one.verdict in _MISTAKES)
+    if found:
+        _log.warning("answers of the model: %s", ", ".join(f"{number} × {reason}" for reason, number in found.items()))
 
 
 def _strip_kept(job: Job) -> dict[str, Json]:

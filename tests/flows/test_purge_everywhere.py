@@ -162,3 +162,38 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
         server.terminate()
         server.wait(20)
     assert holders(home, [secret(n) for n in range(30)]) == {}
+
+
+def test_a_short_secret_goes_from_git_too(home: Path) -> None:
+    """Its file, notes and messages lose it; other memories' old versions keep what they share with a purged text."""
+    long = "Below the blue flower pot is written the vault code of the old house by the sea, and nowhere else at all."
+    other = "Nobody should ask Marple for the vault code of the old house by the sea, as she has long forgotten it."
+    with open_home(home) as engine:
+        short = [engine.add(text, scope=ANN, kind="note").id for text in ("PIN 42", "4821", "PIN 4821", "tango")]
+        gone = engine.add(long, scope=ANN).id
+        kept = engine.add(other, scope=ANN).id
+        note = home / "vault/memory/users/ann/2026-01-02.md"
+        note.parent.mkdir(parents=True)
+        note.write_text(f"# Day\n\n- PIN 42\n- 4821\n- She said: PIN 42, and PIN 4821.\n- tango\n- {long}\n")
+        dream = home / "vault/dreams/2026-01-03.md"
+        dream.parent.mkdir(parents=True)
+        dream.write_text("# Dream\n\nWe danced a tango.\n")
+        build.vault(engine).sync()
+        build.vault(engine).commit()
+        engine.edit(kept, scope=ANN, text="Something else altogether.")
+        build.vault(engine).commit()
+        done = engine.purge([*short[:3], gone], scope=ANN, git=True)
+        assert done.proven, [place for place in done.places if place.left]
+        assert holders(home, ["pin 4821", "4821", "pin 42", long.lower()]) == {}
+        history = git_texts(home)
+        assert other in history and "We danced a tango." in history
+        told = engine.purge(short[3:], scope=ANN, git=True)
+        (place,) = (one for one in told.places if one.name == "git history")
+        assert not told.proven and place.left and "under 8 characters" in place.advice
+        assert "We danced a tango." in git_texts(home)
+
+
+def git_texts(home: Path) -> str:
+    """All objects of the vault's repository."""
+    told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
+    return subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.decode("utf-8", "replace")

@@ -43,22 +43,26 @@ class PurgeOrder:
     """Order of a purge, resumable by another process.
 
     ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids. ``words``: texts to remove wherever
-    they stand. ``git``: also from the history of the files."""
+    they stand. ``git``: also from the history of the files. ``short``: texts of a few characters, removed from the files that are no
+    other memory's."""
 
     owner: Scope
     ids: tuple[str, ...]
     quotes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     git: bool = False
+    short: tuple[str, ...] = ()
 
     def to_payload(self) -> Meta:
         quotes = {id: list(some) for id, some in self.quotes.items()}
-        return {"owner": self.owner.key, "ids": list(self.ids), "quotes": quotes, "words": list(self.words), "git": self.git}
+        told = {"words": list(self.words), "short": list(self.short)}
+        return {"owner": self.owner.key, "ids": list(self.ids), "quotes": quotes, **told, "git": self.git}
 
     @classmethod
     def from_payload(cls, data: Mapping[str, Any]) -> PurgeOrder:
         quotes = {id: tuple(some) for id, some in data["quotes"].items()}
-        return cls(Scope.parse(data["owner"]), tuple(data["ids"]), quotes, tuple(data["words"]), bool(data["git"]))
+        short = tuple(data.get("short", ()))
+        return cls(Scope.parse(data["owner"]), tuple(data["ids"]), quotes, tuple(data["words"]), bool(data["git"]), short)
 
 
 class HomeFileCleaner(Protocol):
@@ -73,6 +77,7 @@ class HomeFileCleaner(Protocol):
         ``was_said``: tells a text of theirs, of which only a hash is left."""
         ...
 
-    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
-        """Look for words in the bytes of every file."""
+    def look(self, words: Sequence[str], live: LiveWords, short: Sequence[str] = ()) -> tuple[PurgePlaceCheck, ...]:
+        """Look for words in the bytes of every file.
+        ``short``: texts that are looked for in the vault's files and history only."""
         ...

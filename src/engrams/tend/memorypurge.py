@@ -25,6 +25,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.tend.leaserenewal import JobLeaseRenewer
+from engrams.text.redact import LEAST, holds_word, is_telling
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
 from engrams.write.purgeplan import build_rewrites, find_saying, list_texts, plan_purge
@@ -99,7 +100,8 @@ class MemoryPurger:
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
         gone = [one for one in deps.store.get(order.owner, order.ids) if one.status is not Status.PURGED]
         manualedits.release_merged(gone, deps.store, deps.clock())
-        words = tuple(sorted({*order.words, *(word for some in order.quotes.values() for word in some)}, key=len, reverse=True))
+        told = {*order.words, *filter(is_telling, order.short), *(word for some in order.quotes.values() for word in some)}
+        words = tuple(sorted(told, key=len, reverse=True))
         batch, made = build_rewrites(order, deps.store, WriteBatch(_ACTOR, "", deps.clock()))
         batch = replace(batch, vectors=self._embed(made))
         removed: dict[str, int] = {}
@@ -129,7 +131,7 @@ class MemoryPurger:
         """Look at every place again, and report."""
         log = self._empty_log(order.owner)
         home = self._deps.home
-        looked = home().look(order.words, lambda some: self._find_live(some, order.words)) if home is not None else (_PROCESS,)
+        looked = home().look(order.words, lambda some: self._find_live(some, order.words), order.short) if home is not None else (_PROCESS,)
         places = (*told, *looked)
         remaining = {**done.remaining, "log": log, **{place.name: place.left for place in places}}
         rows = sum(done.remaining.values()) + log
@@ -152,12 +154,12 @@ class MemoryPurger:
         statuses = tuple(status for status in Status if status is not Status.PURGED)
         reaches = [ScopeReach(owner, (owner,), tree=True) for owner in owners]
         queries = ((word, RecordQuery(reach, statuses=statuses, text=word, limit=1)) for word in words for reach in reaches)
-        found = {word for word, query in queries if store.find(query).records}
+        found = {word for word, query in queries if len(word) >= LEAST and store.find(query).records}
         left = [word for word in words if word not in found]
         for owner in owners:
             for text in (text for record in find_saying(left, owner, store, formerly=True) for text in list_texts(record, store)):
-                if any(word in text for word in left) and not any(word in text for word in purged):
-                    found |= {word for word in left if word in text}
+                if not any(word in text for word in purged):
+                    found |= {word for word in left if (word in text if len(word) >= LEAST else holds_word(text, word))}
         return frozenset(found)
 
 

@@ -19,6 +19,21 @@ def redact(text: str, words: Sequence[str]) -> str:
     return text
 
 
+def redact_short(text: str, words: Sequence[str]) -> str:
+    """Replace words of few characters where they are told from others.
+    Those of letters and digits, or of several parts, wherever they stand; others where they are all that a line says."""
+    for word in words:
+        if word in text:
+            alone = re.compile(rf"(?m)^([\s>*+-]*){re.escape(word)}(?=\s*$)")
+            text = (_pattern(word) if is_telling(word) else alone).sub(REMOVED if is_telling(word) else rf"\1{REMOVED}", text)
+    return text
+
+
+def is_telling(word: str) -> bool:
+    """Return True for words that hardly stand anywhere by chance."""
+    return any(map(str.isalpha, word)) and (any(map(str.isdigit, word)) or len(word.split()) > 1)
+
+
 def redact_values(value: Any, words: Sequence[str]) -> Any:
     """Redact every text within JSON values; keys stay."""
     match value:
@@ -44,6 +59,11 @@ def find_sentence(text: str, word: str) -> str:
     """Find the sentence of a text that holds a word; else empty."""
     sentences = re.split(r"(?<=[.!?。！？])\s+|\n", text)
     return next((one.strip() for one in sentences if word and find_words(one, word)), "")
+
+
+def holds_word(text: str, word: str) -> bool:
+    """Return True where a text holds a word that is no part of a longer one."""
+    return word in text and _pattern(word).search(text) is not None
 
 
 def _pattern(word: str) -> re.Pattern[str]:

@@ -9,17 +9,17 @@ import contextlib
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from engrams.errors import ExtraError, StoreError, install_hint
 from engrams.ports import PurgeOrder
-from engrams.text.redact import REMOVED, redact
+from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.notesearchindex import split_pieces
-from engrams.vault.purgedwords import PurgedWordSearcher
+from engrams.vault.purgedwords import PurgedWordSearcher, cut_words
 from engrams.vault.recordmarkdown import parse_entry
 
 _WORK = ".engrams/rewrite"
@@ -43,7 +43,7 @@ class GitHistoryScanner:
         number, found = 0, dict[str, set[bytes]]()
         for name, data in self._read_objects():
             number += 1
-            if held := search.find(data):
+            if held := search.find_in_text(data):
                 found[name[:12]] = held
         return number, found
 
@@ -81,8 +81,8 @@ class GitHistoryScanner:
 class GitHistoryRedactor:
     """Filter of an exported history.
 
-    Files of purged memories go; purged words leave the other files, their names and the messages. What the newest commit holds stays as
-    it is: memory has been cleaned before."""
+    Files of purged memories go; purged words leave the other files, their names and the messages. Files of other memories keep phrases
+    that they share with a purged text. What the newest commit holds stays as it is: memory has been cleaned before."""
 
     order: PurgeOrder
     head_files: frozenset[bytes]
@@ -92,6 +92,8 @@ class GitHistoryRedactor:
     _ids: set[bytes] = field(init=False)
     _tails: set[bytes] = field(init=False)
     _words: Sequence[str] = field(init=False)
+    _of: Mapping[bytes, Sequence[str]] = field(init=False)
+    _pieces: Sequence[frozenset[str]] = field(init=False)
     _head_names: frozenset[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,7 +102,11 @@ class GitHistoryRedactor:
         self._head_names = frozenset(found[0] for path in self.head_paths if (found := _NAME.search(path)))
         self._ids = {id.encode() for id in order.ids}
         self._tails = {id[-size:].encode() for id in (*order.ids, *order.quotes) for size in (4, 8, len(id))}
-        self._words = sorted({*order.words, *(word for some in order.quotes.values() for word in some)}, key=len, reverse=True)
+        quotes = {id.encode(): some for id, some in order.quotes.items()}
+        told = {*order.words, *(word for some in quotes.values() for word in some if len(word) >= LEAST)}
+        self._words = sorted(told, key=len, reverse=True)
+        self._of = {id: sorted({*order.words, *some}, key=len, reverse=True) for id, some in quotes.items()}
+        self._pieces = [frozenset(cut_words(word)) for word in self._words]
 
     def run(self, source: IO[bytes], target: IO[bytes]) -> None:
         """Copy a stream of ``git fast-export``, filtered."""
@@ -154,7 +160,7 @@ class GitHistoryRedactor:
         if id and id[1] in self._ids:
             self.dropped.add(mark)
             return b""
-        return self._redact(data)
+        return self._redact_memory(data, id[1]) if id else self._redact(data)
 
     def _filter_message(self, data: bytes) -> bytes:
         for id in self._ids:
@@ -162,10 +168,25 @@ class GitHistoryRedactor:
         return self._filter_names(self._redact(data))
 
     def _redact(self, data: bytes) -> bytes:
-        text = redact(data.decode("utf-8", "surrogateescape"), self._words).encode("utf-8", "surrogateescape")
+        text = redact_short(redact(_decode(data), self._words), self.order.short).encode("utf-8", "surrogateescape")
         for needle in self._search.find(text):
             text = text.replace(needle, REMOVED.encode())
         return self._filter_names(text)
+
+    def _redact_memory(self, data: bytes, id: bytes) -> bytes:
+        """Redact another memory's file: a phrase that both hold stays."""
+        text = redact(_decode(data), self._of.get(id, self.order.words)).encode("utf-8", "surrogateescape")
+        found = self._search.find(text)
+        held = {self._search.origins[needle] for needle in found}
+        said = {piece for pieces in self._pieces if 2 * len(pieces & held) > len(pieces) for piece in pieces}
+        for needle in found:
+            if self._search.origins[needle] in said:
+                text = text.replace(needle, REMOVED.encode())
+        return self._filter_names(text)
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def rewrite_history(root: Path, order: PurgeOrder) -> int:

@@ -26,7 +26,8 @@ _ADVICE = {
     DATABASE: "Close other programs that use this memory and purge again.",
     STATE: "Close other programs that use this memory and purge again.",
     FILES: "Edit or delete these files.",
-    GIT: "`engrams purge --git` with the same ids rewrites the history of the files without these words.",
+    GIT: "`engrams purge --git` with the same ids rewrites the history of the files without these words. A word of under 8 characters that"
+    " stays after that cannot be told from other text: delete `.git` in the vault to be rid of it.",
     COPIES: "Delete these files, or `engrams doctor --repair` and purge again.",
     BACKUPS: "Delete these backups, or restore each into a home of its own, purge there, and back up anew.",
     UPLOADS: "Drop these imports.",
@@ -74,9 +75,9 @@ class HomeFilePurger:
         """Return what the git history holds of memories that were purged before."""
         return GitHistoryScanner(self._deps.places.vault).find_words(frozenset(ids), was_said)
 
-    def look(self, words: Sequence[str], live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
+    def look(self, words: Sequence[str], live: LiveWords, short: Sequence[str] = ()) -> tuple[PurgePlaceCheck, ...]:
         """Look for words in the bytes of every file."""
-        search = PurgedWordSearcher(words)
+        search = PurgedWordSearcher(words, short)
         looked, held = Counter[str](), dict[str, dict[str, set[bytes]]]()
         for path, place in self._list_places():
             looked[place] += 1
@@ -106,6 +107,8 @@ class HomeFilePurger:
         """Find needles in a file or an archive; None: not readable."""
         home = self._deps.home
         try:
+            if place == FILES:
+                return search.find_in_file(path, home) | search.find_in_text(path.read_bytes())
             if place != BACKUPS:
                 return search.find_in_file(path, home)
             if is_sealed(path):

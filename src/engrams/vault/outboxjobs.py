@@ -9,7 +9,7 @@ from typing import Any
 
 from engrams.errors import ModelError
 from engrams.ports import DAILY, DREAM, ChatModel, Job, NoteFlushRequest, OutboxEntry, RecordQuery, ScopeReach
-from engrams.text.redact import REMOVED, redact
+from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.types import Record, Scope, Status
 from engrams.vault.dailynotes import VaultDailyNoteWriter
 from engrams.vault.dreamconsolidation import PAUSE, DreamRunner
@@ -53,6 +53,8 @@ class DailyNoteJobHandlers:
     def scrub_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
         """Remove lines that repeat purged texts, and words; count the files."""
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
+        long = [word for word in words if len(word) >= LEAST]
+        short = [word for word in (*words, *(record.text.strip() for record in records)) if 0 < len(word) < LEAST]
         ids = {record.id for record in records}
         changed = 0
         parts = self._parts
@@ -70,7 +72,7 @@ class DailyNoteJobHandlers:
                 said = [(line, any(text in " ".join(line.split()).casefold() for text in texts)) for line in told.split("\n")]
                 # The mark in a conflict file tells that its name has to go too.
                 kept = [REMOVED if gone else line for line, gone in said if aside or not gone]
-                rest = redact("\n".join(kept), words)
+                rest = redact_short(redact("\n".join(kept), long), short)
                 if rest == told:
                     continue
                 parts.replace_file(path, rest.encode(), data, {"does": "purge"})

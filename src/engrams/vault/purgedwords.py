@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from engrams.encryption import fileencryption
-from engrams.text.redact import LEAST
+from engrams.text.redact import LEAST, holds_word
 from engrams.vault.vaultpaths import make_slug
 
 _WIDTH = 24
@@ -28,12 +28,13 @@ class PurgedWordSearcher:
     """Search for many words at once.
 
     ``origins``: each needle's bytes, and the words it stands for. A long text is looked for in pieces of 24 characters, since a database
-    splits it over pages; each also as JSON spells it, and as a file's name does. Words of fewer than eight bytes are not looked for: they
-    would be found in anything."""
+    splits it over pages; each also as JSON spells it, and as a file's name does. Words of fewer than eight bytes would be found in
+    anything: ``short`` ones are looked for in texts only, as whole words."""
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], short: Iterable[str] = ()) -> None:
+        self._short = {word.encode(): word for word in short}
         found = {needle: origin for word in words for needle, origin in _make_needles(word) if len(needle) >= _KEY}
-        self.origins: Mapping[bytes, str] = found
+        self.origins: Mapping[bytes, str] = {**found, **self._short}
         self._needles: dict[int, list[tuple[bytes, int]]] = {}
         self._table = np.zeros(1 << 16, dtype=bool)
         for needle in found:
@@ -46,9 +47,17 @@ class PurgedWordSearcher:
         """Return the needles that some bytes hold."""
         return {needle for needle, _ in self.places(data)}
 
+    def find_in_text(self, data: bytes) -> set[bytes]:
+        """Return the needles of a text, and the short words that it holds whole."""
+        found = self.find(data)
+        if any(word in data for word in self._short):
+            text = data.decode("utf-8", "replace")
+            found |= {code for code, word in self._short.items() if holds_word(text, word)}
+        return found
+
     def places(self, data: bytes) -> Iterator[tuple[bytes, int]]:
         """Yield each needle in some bytes, and where it begins."""
-        if len(data) < _KEY or not self.origins:
+        if len(data) < _KEY or not self._needles:
             return
         # Eight bytes hold four that begin at a multiple of four, wherever they stand.
         blocks = np.frombuffer(data, "<u4", len(data) // _BLOCK)
@@ -114,7 +123,7 @@ def list_files(*roots: Path) -> tuple[Path, ...]:
 
 
 def _make_needles(word: str) -> Iterator[tuple[bytes, str]]:
-    for piece in _cut(word):
+    for piece in cut_words(word):
         for told in {piece, json.dumps(piece)[1:-1], json.dumps(piece, ensure_ascii=False)[1:-1]}:
             yield told.encode("utf-8", "replace")[:_LONGEST], piece
     slug = make_slug(word)
@@ -122,7 +131,7 @@ def _make_needles(word: str) -> Iterator[tuple[bytes, str]]:
         yield slug.encode(), word
 
 
-def _cut(word: str) -> Sequence[str]:
+def cut_words(word: str) -> Sequence[str]:
     """Cut a text into lines, and long lines into pieces."""
     pieces: dict[str, None] = {}
     for line in filter(None, map(str.strip, word.split("\n"))):

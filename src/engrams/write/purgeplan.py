@@ -10,7 +10,7 @@ from typing import Any
 from engrams.errors import InputError
 from engrams.ports import NOTE_PIECE, PurgeOrder, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 from engrams.text.normalize import fold
-from engrams.text.redact import LEAST, find_sentence, find_words, redact, redact_values
+from engrams.text.redact import LEAST, find_sentence, find_words, holds_word, is_telling, redact, redact_values
 from engrams.types import MERGED, Evidence, Kind, Record, Scope, Status
 from engrams.write import manualedits
 from engrams.write.sourcechanges import SourceChangeReport, preview_change
@@ -87,7 +87,15 @@ def plan_purge(
     gone |= {one.id: one for one in pieces if NOTE_PIECE in one.meta}
     derived = {name: some for name, some in derived.items() if name not in gone}
     shared = {word for some in others.values() for word in some}
-    order = PurgeOrder(owner, tuple(gone), {**derived, **quotes}, tuple(word for word in told if word not in shared), git)
+    few = [word for word in words if 0 < len(word) < LEAST]
+    saying = {one.id: one for one in find_saying(few, owner, store) if one.id not in {*gone, *quotes}}
+    gone |= {one.id: one for one in saying.values() if NOTE_PIECE in one.meta and one.text in few}
+    stay = [text for one in saying.values() if one.id not in gone and one.kind not in _SUMMARIES for text in _texts_of(one)]
+    short = tuple(word for word in few if not any(holds_word(text, word) for text in stay))
+    telling = tuple(filter(is_telling, short))
+    summaries = [name for name, one in saying.items() if telling and name not in gone and one.kind in _SUMMARIES]
+    derived |= {name: (*derived.get(name, ()), *telling) for name in summaries}
+    order = PurgeOrder(owner, tuple(gone), {**derived, **quotes}, tuple(word for word in told if word not in shared), git, short)
     return PurgePlan(tuple(gone.values()), order, unsure, tuple(others))
 
 

@@ -62,7 +62,7 @@ def find_sentence(text: str, word: str) -> str:
 
 
 def holds_word(text: str, word: str) -> bool:
-    """Return True where a text holds a word that is no part of a longer one."""
+    """Return True where a text holds a word whole."""
     return word in text and _pattern(word).search(text) is not None
 
 

@@ -48,7 +48,7 @@ class PurgedWordSearcher:
         return {needle for needle, _ in self.places(data)}
 
     def find_in_text(self, data: bytes) -> set[bytes]:
-        """Return the needles of a text, and the short words that it holds whole."""
+        """Return the needles and whole short words of a text."""
         found = self.find(data)
         if any(word in data for word in self._short):
             text = data.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
-from engrams.surfaces.proxy.chatprotocols import NOTE, ChatDialect, error_response
+from engrams.surfaces.proxy.chatprotocols import NOTE, UNSAVED, ChatDialect, error_response
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.jsonsplice import append_member
 from engrams.surfaces.proxy.memorydeadlines import RequestMemoryContext, TimeLimitedEngine
@@ -63,14 +63,15 @@ class ProxyChatEndpoint:
         upstream: UpstreamServer,
         gone: asyncio.Task[None],
     ) -> Response:
-        note = {NOTE: memory.note}
+        unsaved = self._memory.describe_excess(chat_request.question)
+        note = {NOTE: memory.note, **({UNSAVED: unsaved} if unsaved else {})}
         try:
             answer = await self._send(request, chat_request, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
                 await answer.aclose()
                 _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
                 memory = RequestMemoryContext("", (), "skipped:refused")
-                note = {NOTE: memory.note}
+                note = {**note, NOTE: memory.note}
                 answer = await self._send(request, chat_request, upstream)
             if answer.status_code != 200 or chat_request.caller is None:
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)
@@ -80,7 +81,7 @@ class ProxyChatEndpoint:
             body = await answer.aread()
         except httpx2.HTTPError as fault:
             return upstream.unreachable_error(fault, note)
-        return await self._answer_whole(answer, body, chat_request, memory)
+        return await self._answer_whole((answer, body), chat_request, memory, note)
 
     async def _send(
         self, request: Request, chat_request: ParsedProxyRequest, upstream: UpstreamServer, memory: str = ""
@@ -93,10 +94,11 @@ class ProxyChatEndpoint:
         return await upstream.send("POST", url, headers, body)
 
     async def _answer_whole(
-        self, answer: httpx2.Response, body: bytes, chat_request: ParsedProxyRequest, memory: RequestMemoryContext
+        self, read: tuple[httpx2.Response, bytes], chat_request: ParsedProxyRequest, memory: RequestMemoryContext, note: dict[str, str]
     ) -> Response:
         """Store the turns of a whole answer and name the memories used."""
-        headers = _with_note(response_headers(answer, decoded=True), {NOTE: memory.note})
+        answer, body = read
+        headers = _with_note(response_headers(answer, decoded=True), note)
         parsed = _parse_json(body)
         text = self._dialect.parse_answer(parsed)
         if text is not None and chat_request.caller is not None:

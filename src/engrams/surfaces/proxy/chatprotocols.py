@@ -128,6 +128,8 @@ DIALECTS = (CHAT, RESPONSES, OLLAMA_CHAT, OLLAMA_GENERATE)
 
 
 NOTE = "x-engrams-memory"
+UNSAVED = "x-engrams-unsaved"
+"""Header that says why the user's message was not stored."""
 
 
 def error_body(message: str, kind: str, code: str) -> dict[str, Json]:

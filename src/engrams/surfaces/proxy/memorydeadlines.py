@@ -105,6 +105,11 @@ class TimeLimitedEngine:
         task.add_done_callback(self._storing.discard)
         return task
 
+    def describe_excess(self, turn: Turn | None) -> str:
+        """Say that a turn is too long to be stored; empty: it is not."""
+        size, most = len(turn.text.strip().encode("utf-8", "replace")) if turn else 0, self._engine.settings.limits.text_bytes
+        return f"{size} bytes; limits.text_bytes is {most}" if size > most else ""
+
     async def wait_stored(self, task: asyncio.Task[bool]) -> None:
         """Wait until the turns are stored, up to the deadline."""
         if not task.done():
@@ -169,13 +174,19 @@ class TimeLimitedEngine:
     async def _store(self, turns: tuple[Turn, ...], scope: Scope, after: asyncio.Task[bool] | None) -> bool:
         if after is not None:
             await asyncio.wait({after})
-        work = partial(self._engine.observe, turns, scope=scope)
+        kept = [turn for turn in turns if not self.describe_excess(turn)]
+        if len(kept) < len(turns):
+            _log.warning("a message was passed on and not stored: %s", next(filter(None, map(self.describe_excess, turns))))
+            self._counts["too_long"] += len(turns) - len(kept)
+        if not kept:
+            return True
+        work = partial(self._engine.observe, kept, scope=scope)
         future = asyncio.get_running_loop().run_in_executor(self._writers, work)
         await asyncio.wait({future})
         fault = future.exception()
         if fault:
             _log_fault("turns were not stored", fault)
-        self._counts["lost" if fault else "kept"] += len(turns)
+        self._counts["lost" if fault else "kept"] += len(kept)
         return fault is None
 
 

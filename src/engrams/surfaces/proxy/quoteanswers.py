@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from engrams import clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.chatendpoint import BODY_BYTES, hit_to_dict, read_body
-from engrams.surfaces.proxy.chatprotocols import NOTE, error_response, sse_event
+from engrams.surfaces.proxy.chatprotocols import NOTE, UNSAVED, error_response, sse_event
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, parse_request
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.types import Hit, Json, Kind
@@ -50,6 +50,8 @@ class QuoteAnswerEndpoint:
             # The answer quotes memory: it is none itself.
             await self._memory.wait_stored(self._memory.store([chat_request.question], chat_request.caller.scope))
         note = {NOTE: f"used:{len(hits)}" if hits else f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"}
+        if unsaved := self._memory.describe_excess(chat_request.question):
+            note[UNSAVED] = unsaved
         if chat_request.wants_stream:
             return StreamingResponse(_chunks(chat_request, text), headers=note, media_type="text/event-stream")
         body = {**_completion_body(text), "memory_hits": [hit_to_dict(hit) for hit in hits]}

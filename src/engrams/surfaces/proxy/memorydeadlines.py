@@ -106,7 +106,7 @@ class TimeLimitedEngine:
         return task
 
     def describe_excess(self, turn: Turn | None) -> str:
-        """Say that a turn is too long to be stored; empty: it is not."""
+        """Say that a turn is too long to be stored, else nothing."""
         size, most = len(turn.text.strip().encode("utf-8", "replace")) if turn else 0, self._engine.settings.limits.text_bytes
         return f"{size} bytes; limits.text_bytes is {most}" if size > most else ""
 

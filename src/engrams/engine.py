@@ -15,8 +15,7 @@ from engrams.errors import ClosedError, RefusedError
 from engrams.memoryinspector import MemoryInspector, Place
 from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store
 from engrams.read.cues import extract_turn_query
-from engrams.read.filterparsing import Filter, to_names, to_where
-from engrams.read.readrequest import Moment, ReadRequest, to_as_of, visible_scopes
+from engrams.read.readrequest import Filter, Moment, ReadRequest, to_as_of, to_names, to_where, visible_scopes
 from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
 from engrams.write import manualedits as edits

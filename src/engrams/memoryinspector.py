@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecordSource, Store, UpkeepGatekeeper, is_skill
 from engrams.read.correctedwords import mask_corrected
-from engrams.read.filterparsing import to_query_fields
-from engrams.read.readrequest import to_as_of, visible_scopes
+from engrams.read.readrequest import to_as_of, to_query_fields, visible_scopes
 from engrams.settings import Settings
 from engrams.tend.statistics import build_stats, build_status, describe_job
 from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic

@@ -60,7 +60,7 @@ REMEMBERED = {
     "read.hitdiversity._cached_words": 512,
     "store.sql.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
-    "write.changedetection.cuewords._find_word": 1 << 14,
+    "write.changedetection.pairfeatures._find_word": 1 << 14,
     "write.changedetection.pairfeatures._read_clause": 1 << 13,
     "write.changedetection.pairfeatures._read_values": 1 << 12,
     "text.terms._to_term": 1 << 16,
@@ -79,7 +79,7 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_checkout", "write.changedetection.cuewords._load_table", "write.changedetection.boostedtrees.load_model",
+    "errors._find_checkout", "write.changedetection.pairfeatures._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
     "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
     "text.timephrases.grammar.compile_rule", "text.timephrases.timewords.load_lexicon", "text.timephrases.timefinder._load_grammar",

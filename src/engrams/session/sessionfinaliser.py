@@ -32,9 +32,9 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.session.nosaverequests import change_noted, find_noted
 from engrams.session.sessionlifecycle import is_lapsed
 from engrams.session.sessionsummary import SessionSummary, build_arc, find_substantive, select_turns
+from engrams.session.turningest import change_noted, find_noted
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from engrams.errors import RefusedError
-from engrams.ports import EMBED, EXTRACT, Clock, Embedder, Job, JobLease, JobSpec, NewRecord, SessionRow, Store, WriteBatch
+from engrams.errors import ConflictError, RefusedError
+from engrams.ports import (
+    EMBED,
+    EXTRACT,
+    UNSAVED,
+    Clock,
+    Embedder,
+    Job,
+    JobLease,
+    JobSpec,
+    NewRecord,
+    OwnerStateStore,
+    SessionRow,
+    Store,
+    WriteBatch,
+)
 from engrams.session.contextfingerprints import InjectedContextFingerprints
-from engrams.session.nosaverequests import NoSaveRequestLog
 from engrams.session.privacymodes import IncognitoSessions
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
@@ -21,8 +36,70 @@ from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
+from engrams.write.offrecordrequests import is_bare_request, mark_unsaved
 from engrams.write.turnconversion import TurnIngestRecords, clean_secrets, journal_turns
 from engrams.write.writedependencies import WriteDeps
+
+_CONVERSATIONS = 10_000
+"""Conversations whose last message was not saved; the oldest is dropped."""
+_NOTED, _TRIES = 100, 5
+
+
+class NoSaveRequestLog:
+    """Conversations in which somebody asked not to be saved. Thread safe."""
+
+    def __init__(self, states: OwnerStateStore) -> None:
+        self._lock, self._states = Lock(), states
+        self._open: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def mark(self, turns: Sequence[Turn], scope: Scope) -> list[bool]:
+        """Mark turns that ask not to be saved, and their answers.
+
+        The answer may come with a later call of the same conversation."""
+        marks = [False] * len(turns)
+        for session in dict.fromkeys(turn.session for turn in turns):
+            places = [place for place, turn in enumerate(turns) if turn.session == session]
+            key = (scope.key, session)
+            with self._lock:
+                waiting = key in self._open
+            said = [(turns[place].role, f"{turns[place].text}\n{turns[place].caption}") for place in places]
+            found = mark_unsaved(said, after=waiting)
+            for place, mark in zip(places, found, strict=True):
+                marks[place] = mark
+            with self._lock:
+                self._open.pop(key, None)
+                if found[-1]:
+                    self._open[key] = None
+                while len(self._open) > _CONVERSATIONS:
+                    self._open.popitem(last=False)
+        return marks
+
+    def note_bare(self, turns: Sequence[Turn], scope: Scope) -> None:
+        """Note sessions with a bare "don't save that", for their end.
+
+        Such a request means what was said before: what still waits for the session's end is dropped then."""
+        if names := [turn.session for turn in turns if turn.session and turn.role == "user" and is_bare_request(turn.text)]:
+            change_noted(self._states, scope.owner, lambda known: [*known, *names][-_NOTED:])
+
+
+def find_noted(states: OwnerStateStore, owner: Scope) -> tuple[str, ...]:
+    """List the sessions in which somebody asked not to be saved."""
+    return tuple(states.load_state(owner, UNSAVED).data.get("sessions", ()))
+
+
+def change_noted(states: OwnerStateStore, owner: Scope, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
+    """Update the sessions not to be saved, by compare and swap."""
+    for left in reversed(range(_TRIES)):
+        row = states.load_state(owner, UNSAVED)
+        names = list(dict.fromkeys(change(row.data.get("sessions", ()))))
+        try:
+            states.save_state(replace(row, data={"sessions": names}), row.token)
+        except ConflictError:
+            if not left:
+                raise
+        else:
+            return
+
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")

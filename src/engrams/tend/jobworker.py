@@ -1,4 +1,4 @@
-"""Job workers: claim a job, call its handler, record its failure."""
+"""Job workers: claim a job, call its handler, renew its lease."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -16,13 +16,67 @@ from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
 from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGatekeeper
 from engrams.settings import JobSettings
-from engrams.tend.leaserenewal import JobLeaseRenewer
+
+_log = logging.getLogger(__name__)
+_BEATS = 4
+_LEAST = 0.05
+
+
+class JobLeaseRenewer:
+    """Heartbeat of running jobs: their leases never expire while their work lives."""
+
+    def __init__(self, jobs: JobQueue, clock: Clock, seconds: float) -> None:
+        """Set up the keeper.
+        ``seconds``: the length of a lease, renewed four times in it."""
+        self._jobs, self._clock, self._seconds = jobs, clock, seconds
+        self._leases: set[str] = set()
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def hold(self, lease: str) -> Iterator[None]:
+        """Renew a lease inside this block."""
+        with self._lock:
+            self._leases.add(lease)
+            # A forked child inherits the thread's object but not its thread.
+            if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._beat, name="engrams-leases", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._leases.discard(lease)
+
+    def renew(self) -> None:
+        """Renew the leases of all work that lives."""
+        with self._lock:
+            held = tuple(self._leases)
+        for lease in held:
+            self._jobs.renew(lease, self._clock() + timedelta(seconds=self._seconds))
+
+    def close(self) -> None:
+        """End the heartbeat."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(max(self._seconds / _BEATS, _LEAST)):
+            try:
+                self.renew()
+            except ClosedError:
+                return
+            except EngramsError as problem:
+                # Disk full or busy: the next beat tries again, well before the lease ends.
+                _log.warning("lease of a job: %s", problem.message)
+
 
 Result = TypeVar("Result")
 Handler = Callable[[Job], object]
 """Does a job and finishes its lease, in the same transaction as what it writes."""
 
-_log = logging.getLogger(__name__)
 _POLL = 5.0
 """Longest time after which idle workers look for work, of other processes too."""
 _HELD_POLL = 1.0

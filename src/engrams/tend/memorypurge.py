@@ -24,7 +24,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.tend.leaserenewal import JobLeaseRenewer
+from engrams.tend.jobworker import JobLeaseRenewer
 from engrams.text.redact import LEAST, holds_word, is_telling
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits

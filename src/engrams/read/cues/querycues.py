@@ -1,18 +1,171 @@
-"""Cues of a query, and their parser."""
+"""Cues of a query: answer kind, role, people, times; their parser."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from engrams.read.cues import answerintent, firstpersonrewrite, namementions
-from engrams.read.cues.answerintent import QuestionKind
+from engrams.read.cues import firstpersonrewrite, namementions
 from engrams.read.cues.conversationquery import TAIL
+from engrams.read.cues.namementions import Role
 from engrams.text.normalize import fold
 from engrams.text.timephrases import TimeSpan, detect_language, find_times
 from engrams.types import Json
+
+QuestionKind: TypeAlias = Literal["when", "who", "how_many", "where", "did", "said", "list", "other"]
+
+# Tried in this order on the folded query; the first match decides.
+_KINDS: dict[QuestionKind, tuple[str, ...]] = {
+    "how_many": (
+        r"\bhow\s+(?:many|much|often|old|far|tall|big)\b|\bnumber\s+of\b",
+        r"\bwie\s*(?:viele?|oft|alt)\b",
+        r"\bcuant[oa]s?\b",
+        r"\bcombien\b",
+        r"多少|几(?:次|个|只|岁|天|本|种|年)",
+        r"いくつ|何(?:回|人|個|匹|歳|冊|度|枚)",
+    ),
+    "when": (
+        r"^\W*(?:and\s+|so\s+)?when\b|\bwhen\s+(?:did|does|do|is|was|were|are|has|have|had|will|would|should|can|could)\b",
+        r"\b(?:what|which)\s+(?:year|month|day|date|time|week|season)\b|\bsince\s+when\b|\bhow\s+long\b",
+        r"\bwann\b|\bwie\s+lange\b|\bwelche[mnrs]?\s+(?:jahr|monat|tag)\b",
+        r"\bcuando\b|\bque\s+(?:dia|ano|mes)\b|\bcuanto\s+tiempo\b",
+        r"\bquand\b|\bquel(?:le)?\s+(?:jour|annee|mois|date)\b|\bdepuis\s+quand\b",
+        r"什么时候|什麼時候|何时|何時|哪[年天]|哪一[年天]|哪个月|几[号月点]|多久",
+        r"いつ|何[年月日時](?!間)|何曜日",
+    ),
+    "where": (
+        r"\bwhere\b|\b(?:what|which)\s+(?:city|country|place|town|state|location)\b",
+        r"\bwo(?:her|hin)?\b",
+        r"\b(?:a|de)?donde\b",
+        r"(?:^|\bd')\W*ou\b|\bou\s+(?:est|sont|vit|habite|va|as|a|ai)\b",
+        r"哪里|哪裡|哪儿|在哪",
+        r"どこ",
+    ),
+    "who": (
+        r"\b(?:who|whom|whose)\b",
+        r"\bwe(?:r|m|n|ssen)\b",
+        r"\bquien(?:es)?\b",
+        r"(?:^|\b(?:avec|a|de|pour)\s)\W*qui\b",
+        r"谁|誰",
+        r"だれ",
+    ),
+    "said": (
+        r"\b(?:say|said|says|tell|told|mention(?:ed)?|recommend(?:ed)?|suggest(?:ed)?|advi[cs]ed?|describe[ds]?|promise[ds]?|opinion)\b",
+        r"\bthink\s+(?:about|of)\b",
+        r"\b(?:gesagt|sagte|empfohlen|erzahlt|erwahnt|vorgeschlagen)\b",
+        r"\b(?:dijo|dice|dijiste|recomend\w+|menciono|conto|sugiri\w+)\b",
+        r"\b(?:dit|raconte|recommande|conseille|suggere)\b",
+        r"说[了过]|提到|推荐|建议|告诉",
+        r"言(?:った|い)|勧め|話し",
+    ),
+    "list": (
+        r"\b(?:list|name)\s+(?:all|the|some)\b|\bwhat\s+(?:are|were)\b|\b(?:kinds|types|sorts)\s+of\b|\border\b.{0,200}\bevents?\b",
+        r"\b(?:what|which)\s+(?:\w+\s+){0,3}?(?!(?:is|was|does|has|his|this)\b)\w{3,}s\s+(?:has|have|does|do|did|is|are|was|were|can|will|would)\b",
+        r"\bwelche\s+\w+n\b",
+        r"\bque\s+\w+s\s+(?:ha|han|tiene|hizo)\b",
+        r"\bquel(?:le)?s\b",
+        r"哪些|有什么",
+        r"どんな",
+    ),
+    "did": (
+        r"^\W*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would|should)\b",
+        r"^\W*(?:hat|hast|habe|ist|bin|war|kann|wird)\b",
+        r"^\W*(?:est-ce|a-t|as-tu|ai-je)",
+        r"吗\W*$",
+        r"(?:ましたか|ですか|ますか)\W*$",
+    ),
+}
+_KIND_PATTERNS = tuple((kind, re.compile("|".join(patterns))) for kind, patterns in _KINDS.items())
+_WHEN = re.compile("|".join(_KINDS["when"]))
+_LATEST = re.compile(
+    "|".join(
+        (
+            r"\b(?:currently|now|nowadays|these\s+days|still|at\s+the\s+moment|right\s+now|at\s+present|presently|latest|most\s+recent(?:ly)?|current)\b",
+            r"\b(?:anymore|up\s+to\s+date|new(?:est)?\s+(?:job|address|phone|number))\b",
+            r"\b(?:aktuell\w*|derzeit|momentan|zurzeit|jetzt|immer\s+noch|neueste\w*)\b",
+            r"\b(?:actualmente|ahora|todavia|aun|hoy\s+en\s+dia|actual)\b",
+            r"\b(?:actuellement|maintenant|toujours|encore|actuel(?:le)?|en\s+ce\s+moment)\b",
+            r"现在|現在|目前|如今|还在|最新|当前",
+            r"今は|今も|まだ",
+        )
+    )
+)
+_PAST = re.compile(
+    "|".join(
+        (
+            r"\buse[d]?\s+to\b|\b(?:before|originally|previous(?:ly)?|former(?:ly)?|in\s+the\s+past|back\s+then|at\s+first|initial(?:ly)?|earlier|once)\b",
+            r"\b(?:no\s+longer|old\s+(?:job|address|phone|number|apartment|house)|at\s+the\s+time)\b",
+            r"\b(?:fruher\w*|damals|ursprunglich|ehemalig\w*|vorher|zuvor|anfangs)\b",
+            r"\b(?:antes|anteriormente|originalmente|solia|al\s+principio|anterior)\b",
+            r"\b(?:avant|auparavant|autrefois|a\s+l'origine|ancien(?:ne)?|au\s+debut|jadis)\b",
+            r"以前|之前|原来|原本|曾经|当初",
+            r"過去|かつて|もともと|(?<![名午])前は|昔",
+        )
+    )
+)
+_ASKING = "what|when|where|who|why|how|which|did|does|was|wann|wo|wer|warum|wie|cuando|donde|quien|como|quand|ou|qui|comment"
+_SPLIT = re.compile(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
+_SPLIT_UNSPACED = re.compile(r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
+
+
+def question_kind(folded: str) -> QuestionKind:
+    """Kind of a folded question."""
+    return next((name for name, pattern in _KIND_PATTERNS if pattern.search(folded)), "other")
+
+
+def wants_time(folded: str) -> bool:
+    """Test for a question about a time or duration."""
+    return _WHEN.search(folded) is not None
+
+
+def wants_current(folded: str) -> bool:
+    """Test for a question about the present ("where does she live now")."""
+    return _LATEST.search(folded) is not None
+
+
+def wants_past(folded: str) -> bool:
+    """Test for a question about the past ("where she used to live")."""
+    return _PAST.search(folded) is not None
+
+
+def split_questions(query: str) -> tuple[str, ...]:
+    """Split "Where does Ann live, and when did she move?" into two."""
+    found = [part.strip() for half in _SPLIT.split(query) for part in _SPLIT_UNSPACED.split(half)]
+    found = [part for part in found if len(part) > 3]
+    return tuple(found) if len(found) > 1 else (query.strip(),)
+
+
+_USER = {
+    "en": r"\b(?:i|im|i'm|i've|i'd|i'll|my|me|mine|myself|we|our|us)\b",
+    "de": r"\b(?:ich|mein|meine|meinen|meinem|meiner|meines|mir|mich|wir|unser|unsere|unserem|uns)\b",
+    "es": r"\b(?:yo|mi|mis|me|mio|mia|conmigo|nosotros|nuestro|nuestra|hice|dije|fui|compre|tengo|vivo)\b",
+    "fr": r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos)\b|\b[jm]'",
+    "zh": "我|咱们",
+    "ja": "私|僕|俺|わたし|ぼく",
+}
+# Questions about the assistant; "do you know" and "can you tell me" are none.
+_ASSISTANT = (
+    r"\b(?:did|have|had|were|are|would)\s+you\b(?!\s+(?:know|remember|recall|tell\s+me|think\s+i|remind|able))",
+    r"\byour\s+(?:\w+\s+)?(?:suggestion|recommendation|advice|answer|reply|response|opinion|explanation)s?\b",
+    r"\byou\s+(?:said|suggested|recommended|told|gave|mentioned|wrote|explained|proposed|advised)\b",
+    r"\b(?:hast|wolltest|hattest)\s+du\b|\bdu\s+(?:mir\s+)?(?:gesagt|empfohlen|vorgeschlagen)\b|\bhaben\s+sie\s+mir\b",
+    r"\b(?:me\s+)?(?:recomendaste|dijiste|sugeriste|aconsejaste)\b|\bme\s+(?:recomendo|sugirio)\s+usted\b",
+    r"\b(?:m'as|m'avez|as-tu|avez-vous)\b",
+    r"[你您].{0,4}(?:说|說|推荐|推薦|建议|建議|提到)",
+    r"(?:あなた|君).{0,6}(?:言|勧|提案)",
+)
+_USER_PATTERNS = {name: re.compile(pattern) for name, pattern in _USER.items()}
+_ASSISTANT_PATTERN = re.compile("|".join(_ASSISTANT))
+
+
+def asked_role(folded: str, language: str) -> Role:
+    """Assistant for its own words, user for the asker's, else empty."""
+    if _ASSISTANT_PATTERN.search(folded):
+        return "assistant"
+    return "user" if _USER_PATTERNS.get(language, _USER_PATTERNS["en"]).search(folded) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +226,7 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
     folded = fold(text)
     named = namementions.find_mentions(text, speakers, tongue)
     about = namementions.asked_speakers(text, named)
-    role = answerintent.asked_role(folded, tongue) if not about else ""
+    role = asked_role(folded, tongue) if not about else ""
     company = sum(1 for speaker in speakers if speaker.casefold() not in namementions.ROLES)
     return QueryCues(
         query=query,
@@ -84,10 +237,10 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
         dense_text=firstpersonrewrite.rewrite_dense(text, named, firstpersonrewrite.QuerySubject(about, role, tongue, company)) or text,
         lexical_text=firstpersonrewrite.rewrite_lexical(text, named, about) or text,
         spans=find_times(tail, now),
-        kind=answerintent.question_kind(folded),
-        wants_time=answerintent.wants_time(folded),
-        wants_current=answerintent.wants_current(folded),
-        wants_past=answerintent.wants_past(folded),
-        questions=answerintent.split_questions(text),
+        kind=question_kind(folded),
+        wants_time=wants_time(folded),
+        wants_current=wants_current(folded),
+        wants_past=wants_past(folded),
+        questions=split_questions(text),
         language=tongue,
     )

@@ -14,8 +14,7 @@ from engrams.store.index.annsearch import top_slots, unique_sorted
 from engrams.store.index.bm25 import Bm25Scores, score_terms
 from engrams.store.index.candidateview import WINDOW, CandidateColumns, VisibleIndexView, change_view, extend_view, gather, make_view
 from engrams.store.index.indexcolumns import IndexColumns
-from engrams.store.index.indexrowapplier import STATUS_CODES, IndexRowApplier
-from engrams.store.index.indexstate import OwnerIndexState
+from engrams.store.index.indexstate import STATUS_CODES, IndexRowApplier, OwnerIndexState
 from engrams.store.index.segmentfile import SegmentContent
 from engrams.types import Kind, Status
 

@@ -18,7 +18,7 @@ from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, t
 from engrams.write.rules.clauseparser import EnglishClause, drop_addressee, parse_clauses
 from engrams.write.rules.copulaverbs import interpret_copula
 from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
-from engrams.write.rules.fragmentfilter import is_sound
+from engrams.write.rules.factsentences import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
 from engrams.write.rules.predicatetable import JOBS, RELATIONS

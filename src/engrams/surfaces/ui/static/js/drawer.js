@@ -46,7 +46,7 @@ export async function open(which, changed = () => {}) {
       );
       if (!besides) return;
       const proof = await memories.purge([shown.memory, ...besides]);
-      tellProof(proof, besides.length);
+      tellProof(proof, [shown.memory, ...besides], besides.length);
       changed();
       side.close();
     }),

@@ -5,8 +5,9 @@ import { choose, prompt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, number } from "./format.js";
 import { tellReach } from "./reach.js";
-import { toast } from "./toast.js";
+import { toast, withToast } from "./toast.js";
 
+const HISTORY = "git history";
 const GIT = "Also from the git history of the files, which is rewritten";
 
 /** Ask for a name, list what is about it, and erase what is chosen. `changed` is called after that. */
@@ -31,19 +32,21 @@ export async function eraseAbout(changed) {
   const answer = await choose(`Erase ${count(found.length, "memory", "memories")} about ${about}?`, told, "Erase for good", GIT);
   const ids = boxes.filter((box) => box.checked).map((box) => box.value);
   if (!answer || !ids.length) return;
-  tellProof(await memories.purge(ids, answer.ticked));
+  tellProof(await memories.purge(ids, answer.ticked), ids);
   changed();
 }
 
-/** Say what was erased, and where it is left. `besides`: other messages that went too. */
-export function tellProof(proof, besides = 0) {
+/** Say what was erased, and where it is left; offer the history. `some`: what was asked for; `besides`: other messages that went too. */
+export function tellProof(proof, some, besides = 0) {
   const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
   const left = proof.places.filter((place) => place.left);
   toast(
     proof.proven
       ? `Erased: ${number(removed)} entries removed; a look at ${number(proof.places.length)} places found none left.${tellReach(proof, besides)}`
-      : `Erased here, but it is left in: ${left.map((place) => `${place.name}. ${place.advice}`).join(" ")}`,
-    null,
+      : `Erased here, but it is left in: ${left.map((place) => (place.name === HISTORY ? `${HISTORY}.` : `${place.name}. ${place.advice}`)).join(" ")}`,
+    left.some((place) => place.name === HISTORY) && !proof.removed[HISTORY]
+      ? ["Rewrite the history", withToast(async () => tellProof(await memories.purge(some, true), some, besides))]
+      : null,
     !proof.proven,
   );
 }

@@ -1,7 +1,8 @@
-"""Learning with a chat model: ``python -m bench.model [--only ID] [--show]``, and ``python -m bench.model record [--only ID]``.
+"""Learning with a chat model: ``python -m bench.model [--only ID] [--show]``, ``… record [--only ID]``, ``… pace``.
 
 Long conversations with gold go through a whole engine, with a model that gives recorded answers over HTTP. ``record`` takes the
-prompts that the product sends today as those that the recordings answer, and prints those that have no answer yet."""
+prompts that the product sends today as those that the recordings answer, and prints those that have no answer yet. ``pace`` counts
+calls and tokens of talk at a person's pace."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 from bench.model.data import conversation_ids, read_conversation
+from bench.model.pace import format_pace
 from bench.model.recorded import RecordingError
 from bench.model.replay import replay
 from bench.model.score import FIGURES, Score, score, share, summarise
@@ -21,10 +23,13 @@ TARGETS = {"precision": "≥ .95", "recall": "≥ .90", "updates": "≥ .95", "c
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.model", description=__doc__.split("\n\n")[1])
-    parser.add_argument("action", nargs="?", choices=("score", "record"), default="score")
+    parser.add_argument("action", nargs="?", choices=("score", "record", "pace"), default="score")
     parser.add_argument("--only", action="append", metavar="ID", help="a conversation; may be repeated")
     parser.add_argument("--show", action="store_true", help="say what is wrong, missed, stale or leaked")
     asked = parser.parse_args()
+    if asked.action == "pace":
+        print(format_pace())
+        return 0
     scores, failed = [], False
     for id in asked.only or conversation_ids():
         conversation = read_conversation(id)

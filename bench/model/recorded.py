@@ -81,7 +81,7 @@ class RecordedModel:
             self.path.write_text(format_recording(self.data), "utf-8")
 
     def _find_answer(self, prompt: str) -> str:
-        kind, values = _split_prompt(prompt)
+        kind, values = split_prompt(prompt)
         shown = _hash_shown(values)
         if shown not in self._answered:
             self._counts[kind] += 1
@@ -114,7 +114,7 @@ def _hint(id: str) -> str:
     return f"Read the prompt, mend the answers, then: python -m bench.model record --only {id}"
 
 
-def _split_prompt(prompt: str) -> tuple[str, dict[str, str]]:
+def split_prompt(prompt: str) -> tuple[str, dict[str, str]]:
     """Return which prompt it is, and what stands in its places."""
     for kind in STEPS:
         pattern = _PLACE.sub(lambda place: f"(?P<{place[1]}>.*?)", re.escape(load(kind).text))
@@ -155,7 +155,7 @@ def _hash_shown(values: dict[str, str]) -> str:
 
 
 def _fill_extraction(step: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
-    messages = {int(number): json.loads(text) for number, _, _, text in _MESSAGE.findall(values["turns"])}
+    messages = read_messages(values["turns"])
     rows = []
     for row in step["answer"]:
         turn = next((number for number, text in messages.items() if find_literal(row["quote"], text)), 0)
@@ -169,7 +169,7 @@ def _fill_extraction(step: dict[str, Any], values: dict[str, str]) -> dict[str, 
 
 def _fill_decisions(step: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
     """Put in the numbers; a statement that no decision is about is added."""
-    known, new = _read_list(values["known"]), _read_list(values["new"])
+    known, new = read_list(values["known"]), read_list(values["new"])
     rows = {number: {"new": number, "reason": "new", "known": [], "earlier": [], "verdict": "add", "confidence": "high"} for number in new}
     for given in step["answer"]:
         number = _find_number(given["new"], new, step["step"])
@@ -183,7 +183,11 @@ def _fill_decisions(step: dict[str, Any], values: dict[str, str]) -> dict[str, A
     return {"decisions": list(rows.values())}
 
 
-def _read_list(listing: str) -> dict[int, str]:
+def read_messages(shown: str) -> dict[int, str]:
+    return {int(number): json.loads(text) for number, _, _, text in _MESSAGE.findall(shown)}
+
+
+def read_list(listing: str) -> dict[int, str]:
     return {int(number): json.loads(text) for number, text in _LINE.findall(listing)}
 
 

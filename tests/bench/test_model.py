@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from bench.model import data, recorded
 from bench.model.data import conversation_ids, read_conversation
+from bench.model.pace import PAUSES, measure_pace
 from bench.model.recorded import RecordingError
 from bench.model.replay import replay
 from bench.model.score import Score, score, share, summarise
@@ -42,6 +43,13 @@ def test_all_conversations_reach_their_targets() -> None:
     assert figures["updates"] >= 0.95, [one.stale for one in scores]
     assert figures["forbidden"] == 1, [one.leaked for one in scores]
     assert figures["calls_per_turn"] <= 0.2
+
+
+def test_talk_at_a_persons_pace_costs_less_than_half() -> None:
+    """A message a minute, learned from in its pauses: less than half the calls and tokens of half a minute of quiet."""
+    before, now = (measure_pace(read_conversation("en-climb"), quiet) for quiet in PAUSES)
+    assert now.calls < before.calls / 2
+    assert now.tokens < before.tokens / 2
 
 
 @pytest.fixture

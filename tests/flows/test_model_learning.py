@@ -20,7 +20,7 @@ def open_memory(home: Path, model: ScriptedModel, clock: SettableClock) -> Memor
 
 def told(memory: MemoryEngine, clock: SettableClock, *turns: Turn) -> None:
     memory.observe(turns, scope=ANN)
-    clock.forward(minutes=2)
+    clock.forward(minutes=5)
     memory.drain(20)
 
 
@@ -39,6 +39,23 @@ def test_a_brief_answer_is_understood_by_its_question(home: Path, words: str) ->
         assert facts(memory) == []
         told(memory, clock, Turn("Rye, then?", role="assistant", session="b"), Turn(words, session="b"))
         assert facts(memory) == ["Ann takes rye."]
+
+
+@pytest.mark.parametrize(
+    ("message", "quote"),
+    [
+        ("Ich wohne seit dem Sommer mit meiner Schwester in Berlin.", "Ich wohne seit dem Sommer mit meiner Schwester in Berlin"),
+        ("私は先月から妹と一緒にベルリンに住んでいて、毎日自転車で通勤しています。", "妹と一緒にベルリンに住んでいて"),
+    ],
+)
+def test_a_statement_keeps_the_language_of_its_speaker(home: Path, message: str, quote: str) -> None:
+    """A model that translates into English is not believed: the statement is kept in the words of its quote."""
+    statement = {"turn": 1, "text": "Ann lives in Berlin with her sister.", "quote": quote, "subject": "user", "predicate": "lives_in"}
+    model = ScriptedModel().when("Below are numbered messages", {"statements": [{**statement, "object": "Berlin"}]})
+    clock = SettableClock("2026-03-02")
+    with model, open_memory(home, model, clock) as memory:
+        told(memory, clock, Turn(message, session="a"))
+        assert facts(memory) == [quote]
 
 
 def decide(verdict: str) -> dict[str, object]:

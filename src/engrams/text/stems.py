@@ -125,6 +125,9 @@ _LETTERS = {
 _WORDS = re.compile(r"[^\W\d_]+")
 _LONGEST = 4000
 """Characters of a text that tell its language."""
+_TELLING = 24
+"""Characters below which a message does not tell its language."""
+_LATIN_END = "\u0250"
 _MOST = 3
 """Languages of one text."""
 
@@ -161,6 +164,24 @@ def find_languages(text: str) -> tuple[str, ...] | None:
         return None
     most = max(counts.values())
     return () if counts.get("english", 0) == most else tuple(name for name in LANGUAGES if counts.get(name) == most)[:_MOST]
+
+
+def differ_in_language(text: str, message: str) -> bool:
+    """Check if one is English and the other clearly is not.
+
+    Also True for a text in Latin letters of a message in others; False for short messages, which tell no language."""
+    letters, others = _share_latin(text), _share_latin(message)
+    if letters is None or others is None or len(message) < _TELLING:
+        return False
+    if (letters > 1 / 2) != (others > 1 / 2):
+        return True
+    one, other = find_languages(text), find_languages(message)
+    return one is not None and other is not None and (one == ()) != (other == ())
+
+
+def _share_latin(text: str) -> float | None:
+    letters = [letter for word in _WORDS.findall(text[:_LONGEST]) for letter in word]
+    return sum(letter < _LATIN_END for letter in letters) / len(letters) if letters else None
 
 
 def is_frequent(word: str, languages: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
+from engrams.text.stems import differ_in_language
 from engrams.text.tagremoval import remove_tagged
 from engrams.types import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject, normalize_category
@@ -218,8 +219,13 @@ def _to_candidate(
     begun = _parse_start(statement.since, source.recorded_at)
     if statement.since and begun is None:
         decisions.append(StageDecision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
+    text = " ".join(statement.text.split())
+    if differ_in_language(text, source.text):
+        told = "in another language than its message: kept in the words of its quote"
+        decisions.append(StageDecision("extract", "repair", told, text[:200], source.id))
+        text = literal
     candidate = CandidateStatement(
-        text=" ".join(statement.text.split()),
+        text=text,
         kind=kind,
         subject=subject,
         predicate=predicate,

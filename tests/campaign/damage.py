@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ PAGE = 4096
 STORE = ("memory.db", "memory.db-wal")
 _GOES_ON = 0.4
 """Share of the damaged homes that are written to and repaired after the look."""
+_SAID = re.compile(rb"user/(ada|bob)user/\1(?:note|turn)")
+"""Owner, scope and kind of what was said, one after the other as in a row: an account of a session says it too."""
 _REFUSAL = "engrams doctor --repair"
 
 
@@ -134,7 +137,7 @@ def _list_rows(home: Path) -> list[tuple[str, bytes]]:
         page = pages.page(number)
         for cell in list_cells(page, number == 1):
             row = page[cell.start - 1 : cell.start - 1 + cell.bytes]
-            keys = KEY.findall(row.decode("utf-8", errors="replace")) if cell.number is not None and b"Parcel " in row else []
+            keys = KEY.findall(row.decode("utf-8", errors="replace")) if cell.number is not None and _SAID.search(row) else []
             if keys and cell.size < PAGE - 40:
                 rows.append((keys[0], row[: 1 + cell.size]))
     return rows

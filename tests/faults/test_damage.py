@@ -49,12 +49,13 @@ def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 NAMED: dict[str, Callable[[bytes], bytes]] = {
     "a byte of the schema": lambda data: data[:105] + bytes((data[105] ^ 0xFF,)) + data[106:],
     "a byte of a table's name": lambda data: data.replace(b"CREATE TABLE records", b"CREATE TABLF records", 1),
+    "a byte of a column's name": lambda data: data.replace(b"    before TEXT", b"    befora TEXT", 1),
     "no header": lambda data: bytes(100) + data[100:],
     "no schema page": lambda data: data[:100] + b"\xff" * (PAGE - 100) + data[PAGE:],
     "pages 2 to 5 zeroed": lambda data: data[:PAGE] + bytes(4 * PAGE) + data[5 * PAGE :],
     "cut in half": lambda data: data[: len(data) // 2 + 100],
 }
-FAST = ("a byte of the schema", "cut in half")
+FAST = ("a byte of the schema", "a byte of a column's name", "cut in half")
 
 
 @pytest.mark.parametrize("damage", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in NAMED])
@@ -75,6 +76,31 @@ def test_a_damaged_file_is_rescued_with_a_count(home: Path, damage: str) -> None
     told = run(home, "doctor", "--offline")
     assert (told.returncode != 0) == ("are lost" in told.stdout), told.stdout
     assert run(home, "doctor", "--offline", "--accept").returncode == 0
+
+
+def test_the_cut_log_of_a_killed_process_is_noticed(tmp_path: Path) -> None:
+    """Of a write whose last page is cut off the log, what its other pages hold comes back, and the loss is told."""
+    source, home = tmp_path / "source", tmp_path / "home"
+    with engrams.open(home=source, jobs__workers=0, write__extract="off") as memory:
+        for _ in range(3):
+            memory.observe([engrams.Turn(f"Parcel {number} {'waits ' * 60}") for number in range(60)], scope=OWNER)
+        shutil.copytree(source, home)  # as a kill leaves it: the log, and its index
+    log = home / "memory.db-wal"
+    log.write_bytes(log.read_bytes()[: -PAGE // 2])
+    with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
+        assert "was damaged" in str(memory.check()["repaired"])
+        assert len(memory.list(scope=OWNER, limit=1000).records) > 120
+
+
+def test_a_whole_copy_of_a_record_wins_over_an_overwritten_one(home: Path) -> None:
+    """Of two copies that a damaged file holds of one record, the one whose text is whole comes back."""
+    path = home / "memory.db"
+    data = bytearray(path.read_bytes())
+    kept, other = (bytes(data).index(b"Parcel r%dx%d waits" % (number, number * 31)) for number in (20, 250))
+    row = data[kept - 400 : kept + 4]
+    data[other - 400 : other + 400] = row + b"x" * 396
+    path.write_bytes(data)
+    assert {f"Parcel r20x620 waits in the hall of house {20 % 40}."} <= texts(home)
 
 
 @pytest.mark.parametrize("content", [b"Dear diary, today it rained.\n" * 900, pytest.param(os.urandom(40_000), marks=pytest.mark.slow)])

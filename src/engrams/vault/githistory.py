@@ -189,7 +189,7 @@ class GitHistoryRepository:
     def _open(self, create: bool = False) -> Iterator[tuple[Any, bool]]:
         """Open the repository; the flag says that it is new."""
         try:
-            from dulwich.errors import GitProtocolError, HookError, NotGitRepository, ObjectFormatException, ObjectMissing
+            from dulwich.errors import CommitError, GitProtocolError, HookError, NotGitRepository, ObjectFormatException, ObjectMissing
             from dulwich.file import FileLocked
             from dulwich.repo import Repo
         except ImportError:
@@ -201,6 +201,7 @@ class GitHistoryRepository:
             raise NotFoundError("The vault has no history yet.", hint="It begins with the first commit, a few seconds after a change.")
         busy = self._disk.root / _BUSY
         problems = (
+            CommitError,
             GitProtocolError,
             HookError,
             NotGitRepository,

@@ -74,6 +74,8 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
         marks = (int(connection.pragma("application_id")), int(connection.pragma("user_version")))
         if tables and marks == (schemasetup.APPLICATION, schemasetup.newest_version()):
             _touch_tables(connection)
+            if not schemasetup.expected_columns() <= set(fetch_all(connection, "our_columns")):
+                raise apsw.CorruptError("a column is called otherwise than it was made")
             small = int(connection.pragma("page_count")) * int(connection.pragma("page_size")) <= _CHECKED_WHOLE
             bad = small and bool(find_problems(connection))
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
@@ -243,9 +245,10 @@ def stop_writers(path: Path, settings: StoreSettings) -> Iterator[None]:
     The log is left as it is."""
     connection = None
     with suppress(apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
-        connection = connections.open_reader(path, settings)
-        connection.pragma("query_only", "OFF")
-        connection.execute("BEGIN IMMEDIATE")
+        if not read_log(path).cut:
+            connection = connections.open_reader(path, settings)
+            connection.pragma("query_only", "OFF")
+            connection.execute("BEGIN IMMEDIATE")
     try:
         yield
     finally:

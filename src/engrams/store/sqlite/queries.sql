@@ -3,6 +3,10 @@
 -- name: any_table
 SELECT 1 FROM sqlite_master LIMIT 1;
 
+-- name: our_columns
+SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' AND t.sql LIKE 'CREATE TABLE%' AND t.name NOT LIKE 'postings%';
+
 -- name: wal_mode
 PRAGMA journal_mode = WAL;
 

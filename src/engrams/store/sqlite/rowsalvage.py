@@ -139,8 +139,8 @@ def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[in
     held = {row[id] for row in rows}
     kept: dict[int, tuple[Any, ...]] = {}
     seen, homeless = set[str](), list[tuple[Any, ...]]()
-    # Of a record that is there in several states, the newest one counts.
-    for row in sorted(rows, key=lambda row: -row[version]):
+    # Of a record that is there in several states the newest one counts, and of its copies the whole one.
+    for row in sorted(rows, key=lambda row: (-row[version], not is_whole(shape, row))):
         values = list(row)
         known = named.get(values[number])
         if known and values[id] not in numbers and known[0] not in held:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -24,6 +26,14 @@ def newest_version() -> int:
 
 def load_schema() -> str:
     return (resources.files(__package__) / "schema.sql").read_text("utf-8")
+
+
+@cache
+def expected_columns() -> frozenset[tuple[str, str]]:
+    """Tables and columns of a file of the newest version."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        prepare(connection, ":memory:", None)
+        return frozenset(fetch_all(connection, "our_columns"))
 
 
 def read_version(connection: apsw.Connection, place: str, known: int) -> int:

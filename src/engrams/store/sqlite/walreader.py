@@ -5,6 +5,7 @@ what was acknowledged; here the frames behind it are read too."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,22 +26,21 @@ class WalPages:
     """Content of a log.
 
     ``size``: bytes of a page, 0 for no log. ``newest``: the last committed page of each number. ``doubtful``: pages of damaged frames, and
-    the ones they replaced. ``damaged``: SQLite would leave out committed frames."""
+    the ones they replaced. ``damaged``: SQLite would leave out committed frames. ``cut``: the log's index knows of frames that are gone;
+    opening the database makes that index anew, and forgets them."""
 
     size: int = 0
     newest: dict[int, bytes] = field(default_factory=dict)
     doubtful: list[bytes] = field(default_factory=list)
     damaged: bool = False
+    cut: bool = False
 
 
 def read_log(database: Path, size: int = 0) -> WalPages:
     """Read the log beside a database.
     ``size``: bytes of a page, where the log does not tell it."""
-    path = database.with_name(database.name + "-wal")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return WalPages()
+    promised = _read_promise(database)  # first, as a writer may go on
+    data = _read_bytes(database, "-wal")
     told = int.from_bytes(data[8:12], "big")
     size = size or (told if told in _SIZES else _USUAL_SIZE)
     if len(data) < _HEAD + _FRAME + size:
@@ -55,8 +55,11 @@ def read_log(database: Path, size: int = 0) -> WalPages:
     last = max((place for place in range(len(frames)) if own[place]), default=-1)
     bad = [place for place in range(last + 1) if wrong[place] or not sound[place]]
     numbers, commits = (_read_numbers(heads, place) for place in (0, 4))
-    damaged = last >= 0 and (not whole or any(place < last or commits[place] for place in bad))
-    found = WalPages(size, damaged=damaged)
+    cut = promised[0] == data[16:24] and promised[1] > len(frames)
+    damaged = last >= 0 and (not whole or cut or any(place < last or commits[place] for place in bad))
+    found = WalPages(size, damaged=damaged, cut=cut)
+    if cut and (torn := data[_HEAD + len(frames) * (_FRAME + size) + _FRAME :]):
+        found.doubtful.append(torn.ljust(size, b"\0"))
     waiting: dict[int, bytes] = {}
     for place in range(last + 1):
         page = frames[place, _FRAME:].tobytes()
@@ -72,6 +75,22 @@ def read_log(database: Path, size: int = 0) -> WalPages:
             found.newest.update(waiting)
             waiting.clear()
     return found
+
+
+def _read_bytes(database: Path, end: str) -> bytes:
+    try:
+        return database.with_name(database.name + end).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _read_promise(database: Path) -> tuple[bytes, int]:
+    """Read the salts and the frames that a log's index knows.
+    Source: SQLite's WAL-mode file format, 2.1."""
+    index = _read_bytes(database, "-shm")[:96]
+    if len(index) < 96 or index[:48] != index[48:] or not index[12]:
+        return b"", 0
+    return index[32:40], int.from_bytes(index[16:20], sys.byteorder)
 
 
 def _split_frames(data: bytes, size: int) -> Any:

@@ -100,7 +100,7 @@ class EngineComponents:
         settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder
         self.deps = deps
         models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
-        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills, deps.upkeep)
+        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills, deps.upkeep, deps.reranker)
         tiers = settings.tiers.enabled
         self.read_deps = ReadDeps(
             store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,

@@ -7,7 +7,19 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import Clock, Job, RecordPage, RecordQuery, ScopeReach, SkillRecordSource, Store, UpkeepGatekeeper, is_skill
+from engrams.ports import (
+    Clock,
+    Job,
+    JudgementCounter,
+    RecordPage,
+    RecordQuery,
+    Reranker,
+    ScopeReach,
+    SkillRecordSource,
+    Store,
+    UpkeepGatekeeper,
+    is_skill,
+)
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import to_as_of, to_query_fields, visible_scopes
 from engrams.settings import Settings
@@ -29,10 +41,10 @@ class MemoryInspector:
 
     def __init__(
         self, store: Store, clock: Clock, settings: Settings, models: Mapping[str, str], skills: SkillRecordSource | None,
-        upkeep: UpkeepGatekeeper,
+        upkeep: UpkeepGatekeeper, reranker: Reranker | None = None,
     ) -> None:  # fmt: skip
         self._store, self._clock, self._settings, self._models, self._skills = store, clock, settings, models, skills
-        self._upkeep = upkeep
+        self._upkeep, self._reranker = upkeep, reranker
 
     def get(self, id: str, *, scope: Place) -> Record:
         """One memory by its id or a unique prefix.
@@ -110,5 +122,7 @@ class MemoryInspector:
         return build_stats(self._store, place, self._settings, self._models, self._clock())
 
     def status(self) -> dict[str, Any]:
-        """Report jobs, dead ones with errors, and model use."""
-        return build_status(self._store, self._settings, self._models, self._clock(), self._upkeep)
+        """Report jobs, dead ones with errors, and model use.
+        ``judge``: how many judgements of relevance ended how, since the engine was opened."""
+        judged: Mapping[str, int] = dict(self._reranker.counts()) if isinstance(self._reranker, JudgementCounter) else {}
+        return {**build_status(self._store, self._settings, self._models, self._clock(), self._upkeep), "judge": judged}

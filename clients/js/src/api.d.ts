@@ -123,6 +123,7 @@ export interface MemoryResponse {
   superseded_by: string
   version: number
   meta: Record<string, unknown>
+  basis: "user_stated" | "user_corrected" | "observed" | "inferred" | "extracted"
 }
 
 export interface OutdatedMarkResponse {

@@ -59,6 +59,7 @@ from engrams.ports.modelports import Closable as Closable
 from engrams.ports.modelports import DiscoveredModelServer as DiscoveredModelServer
 from engrams.ports.modelports import Embedder as Embedder
 from engrams.ports.modelports import EmbedderCard as EmbedderCard
+from engrams.ports.modelports import JudgementCounter as JudgementCounter
 from engrams.ports.modelports import MeasurableChat as MeasurableChat
 from engrams.ports.modelports import ModelFollower as ModelFollower
 from engrams.ports.modelports import Reranker as Reranker

@@ -165,6 +165,13 @@ class Reranker(Protocol):
     def rank(self, rank: RerankRequest) -> tuple[float | None, ...]: ...
 
 
+@runtime_checkable
+class JudgementCounter(Protocol):
+    """Reranker that counts what became of its judgements."""
+
+    def counts(self) -> Mapping[str, int]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class DiscoveredModelServer:
     """Model server that was found, with the models it serves.

@@ -179,3 +179,19 @@ def test_a_linked_topic_comes_with_the_one_that_was_hit(home: Path, angles: Angl
     with opened(home, embedder=angles, read__routing__topics=1) as engine:
         put(engine, angles, {"hit": 0.9, "linked": 0.6, "linked far": 0.59, "unlinked": 0.7})
         assert sorted({hit.record.text for hit in engine.search(ASKED, scope=ANN).hits}) == ["hit", "linked"]
+
+
+@pytest.mark.covers("S0.44")
+def test_the_floor_is_absolute(engine: MemoryEngine, angles: Angles) -> None:
+    """0.6 passes; 0.59 is never injected, whatever its importance adds to its score."""
+    for plane, (text, cosine) in enumerate({"passes": 0.6, "important": 0.59}.items(), 1):
+        row = np.zeros(8, np.float32)
+        row[0], row[plane] = cosine, sqrt(1 - cosine**2)
+        angles.known[text] = row
+    ids = {text: engine.add(text, scope=ANN).id for text in ("passes", "important")}
+    engine.edit(ids["important"], scope=ANN, fields={"importance": 1.0})
+    found = engine.explain(ASKED, scope=ANN)
+    rows = {row.id: row for row in found.trace.rows}
+    assert rows[ids["important"]].score > rows[ids["passes"]].score
+    assert rows[ids["important"]].dropped.startswith("below the floor")
+    assert [hit.record.id for hit in found.hits] == [ids["passes"]]

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from tests.acceptance.process import Door, eventually, run, served
 
+import engrams
+from engrams import Turn
 from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest
+from engrams.types import Kind, find_basis
 
 REMINDER = "<system-reminder>Zebras graze on the savannah. I live in Oslo.</system-reminder>"
 RESULT = "<tool_result>The walrus file has nine lines</tool_result>"
@@ -21,8 +24,10 @@ def answer(request: ScriptedRequest) -> Any:
     """A model that learns nothing and finds everything helpful."""
     if request.schema is None:
         return ScriptedReply("Noted")
-    rows = request.prompt.partition("The memories:")[2].splitlines()
-    return {"statements": [], "decisions": [], "names": [], "ids": [n for n, _ in enumerate((r for r in rows if r[:1].isdigit()), 1)]}
+    if "that has long-term memory" not in request.prompt:
+        return {"statements": [], "decisions": [], "names": []}
+    rows = [row for row in request.prompt.partition("The memories:")[2].splitlines() if row[:1].isdigit()]
+    return {"ids": [number for number, _ in enumerate(rows, 1)]}
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +81,15 @@ def test_nobody_said_what_a_client_added_to_a_hook_alone(home: Path) -> None:
 def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
     """A prompt's memories come with the next prompt of its session, once; another session has none of them."""
     door.post("/v1/memories", {"text": "Ann ties her canoe at the north pier", "kind": "fact"}, status=201)
-    ask = {"prompt": "Where does Ann tie her canoe?"}
-    assert "pier" not in hook(door.home, "UserPromptSubmit", **ask)
-    assert "pier" not in hook(door.home, "UserPromptSubmit", session_id="other", prompt="zxqv")
-    late = eventually(lambda: hook(door.home, "UserPromptSubmit", prompt="and then?"), 30)
-    assert "north pier" in late
+
+    def prompt(text: str, session: str = "late") -> str:
+        return hook(door.home, "UserPromptSubmit", session_id=session, prompt=text)
+
+    assert "pier" not in prompt("Where does Ann tie her canoe?")
+    assert "pier" not in prompt("zxqv", "other")
+    assert "north pier" in eventually(lambda: prompt("and then?"), 30)
     for place in range(2):
-        assert "pier" not in hook(door.home, "UserPromptSubmit", prompt=f"and after {place}?")
+        assert "pier" not in prompt(f"and after {place}?")
 
 
 @pytest.mark.covers("S3.2")
@@ -104,3 +111,42 @@ def test_use_is_told_by_everybody(door: Door) -> None:
     (told,) = json.loads(door.run("used", made, "--unhelpful", "--json"))
     assert (told["strength"], told["access_count"], told["confidence"]) == (2, 2, pytest.approx(0.45))
     door.post("/v1/used", {"ids": ["nobody-knows"]}, status=404)
+
+
+@pytest.mark.covers("S3.16")
+def test_what_became_of_judgements_is_counted(door: Door, tmp_path: Path) -> None:
+    """Each way a judgement can end is a number that everybody can see: of a model that answers, and where there is none."""
+    door.post("/v1/memories", {"text": "Ann ties a bowline at sea", "kind": "fact"}, status=201)
+    before = door.get("/v1/jobs")["judge"]
+    assert set(before) == {"ran", "opted_out", "cadence_carry", "no_backend", "all_failed", "unparseable", "transport_error"}
+
+    def judged(status: str) -> bool:
+        door.post("/v1/context", {"query": "Which bowline does Ann tie?", "session": "counted"})
+        return bool(door.get("/v1/jobs")["judge"][status] > before[status])
+
+    door.chat("Hello, which model are you?")
+    eventually(lambda: judged("ran"), 20)
+    eventually(lambda: judged("cadence_carry"), 20)
+    home = tmp_path / "home"
+    with engrams.open(home=home, preset="graph", chat__provider="none", jobs__workers=0) as engine:
+        engine.add(Turn("Ann ties a bowline at sea"), scope=("user", "ann"), kind=Kind.FACT)
+        engine.deliver("Which bowline does Ann tie?", scope=("user", "ann"), session="s")
+        eventually(lambda: engine.status()["judge"]["no_backend"])
+
+
+@pytest.mark.covers("S3.24")
+def test_a_memory_tells_on_what_ground_it_is_believed(door: Door) -> None:
+    """Stated, corrected, observed, inferred or extracted; types and categories are as they were given."""
+    stated = {"fact": "user_stated", "correction": "user_corrected"}
+    for kind, basis in stated.items():
+        made = door.post("/v1/memories", {"text": f"The {kind} of Ann is lilac", "kind": kind}, status=201)["results"][0]["id"]
+        door.patch(f"/v1/memories/{made}", {"category": "entity"})
+        kept = door.get(f"/v1/memories/{made}")
+        assert (kept["basis"], kept["kind"], kept["category"]) == (basis, kind, "entity")
+    told = door.post("/v1/memories", {"messages": [{"role": "assistant", "content": "Your train leaves at nine"}]}, status=201)
+    assert door.get(f"/v1/memories/{told['results'][0]['id']}")["basis"] == "observed"
+    with engrams.open(home=door.home, preset="graph", chat__provider="none", jobs__workers=0) as engine:
+        for text, basis in (("I live in Porto.", "extracted"), ("Maybe I will move to Berlin.", "inferred")):
+            for made in engine.add(text, scope=("user", "tim")).derived:
+                record = engine.get(made.id, scope=("user", "tim"))
+                assert find_basis(record) == basis, record

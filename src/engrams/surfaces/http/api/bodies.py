@@ -34,7 +34,7 @@ class AgentServiceInfoResponse(BaseModel):
 
 
 class AgentTraceCandidateResponse(BaseModel):
-    """Candidate of a read; ``dropped`` says why it was not selected.
+    """Candidate of a read; ``dropped``: why it was not selected, "below_sim_threshold" under the floor.
 
     ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``."""
 

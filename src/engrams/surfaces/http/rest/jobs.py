@@ -55,7 +55,7 @@ class JobListResponse(BaseModel):
 
     For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the owner's and the server's own, these
     without their errors; else all of it is the owner's. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about
-    so long (for an admin)."""
+    so long (for an admin). ``judge``: how many judgements of relevance ended how, since the server started."""
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
@@ -63,6 +63,7 @@ class JobListResponse(BaseModel):
     items: list[ListedJobResponse]
     pace: ModelLatencyResponse
     queue_seconds: float
+    judge: dict[str, int]
 
 
 class JobRetryResponse(BaseModel):
@@ -88,6 +89,7 @@ def router(settings: Settings) -> APIRouter:
             items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
             pace=ModelLatencyResponse(**work["pace"]),
             queue_seconds=work["queue_seconds"] if caller.is_admin else 0.0,
+            judge=work["judge"],
         )
 
     @routes.post("/jobs/retry", responses=error_responses(404))

@@ -10,7 +10,21 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from engrams.ports import PurgeReport
 from engrams.surfaces.http.rest.errors import to_json
-from engrams.types import HistoryEntry, Hit, Kind, Layer, OutdatedMark, Receipt, Record, SearchResult, Status, Tier, Trace
+from engrams.types import (
+    Basis,
+    HistoryEntry,
+    Hit,
+    Kind,
+    Layer,
+    OutdatedMark,
+    Receipt,
+    Record,
+    SearchResult,
+    Status,
+    Tier,
+    Trace,
+    find_basis,
+)
 
 if TYPE_CHECKING:
     from engrams.build import PurgeCandidate, SourceChangeReport
@@ -26,7 +40,8 @@ class EvidenceQuoteResponse(BaseModel):
 
 
 class MemoryResponse(BaseModel):
-    """Memory with all its fields."""
+    """Memory with all its fields.
+    ``basis``: the ground on which it is believed."""
 
     id: str
     scope: list[str]
@@ -64,6 +79,7 @@ class MemoryResponse(BaseModel):
     superseded_by: str
     version: int
     meta: dict[str, Any]
+    basis: Basis
 
 
 class SourceEffectResponse(BaseModel):
@@ -261,7 +277,8 @@ _NAMES = tuple(item.name for item in fields(Record))
 
 
 def to_memory(record: Record) -> MemoryResponse:
-    return MemoryResponse.model_validate({name: _field_value(name, getattr(record, name)) for name in _NAMES})
+    values = {name: _field_value(name, getattr(record, name)) for name in _NAMES}
+    return MemoryResponse.model_validate({**values, "basis": find_basis(record)})
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryResponse:

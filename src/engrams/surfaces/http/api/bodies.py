@@ -34,7 +34,8 @@ class AgentServiceInfoResponse(BaseModel):
 
 
 class AgentTraceCandidateResponse(BaseModel):
-    """Candidate of a read; ``dropped``: why it was not selected, "below_sim_threshold" under the floor.
+    """Candidate of a read.
+    ``dropped``: why it was not selected, "below_sim_threshold" where it was under the floor.
 
     ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``."""
 

@@ -96,6 +96,7 @@ updated_at
 user_email
 imports
 lag_seconds
+basis
 retried
 proven
 purged

@@ -180,7 +180,7 @@ class MemoryEngine:
         parts, place, most = self._open(), Scope.of(scope), self.settings.read.most_in_context if limit is None else limit
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
         own = session if self.settings.delivery.shown_minutes or silent else ""
-        first, text = not silent and parts.delivery.is_first_turn(key), query if isinstance(query, str) else extract_turn_query(query)
+        first, text = not silent and parts.delivery.is_first_turn(key), extract_turn_query(query)
 
         def read(known: frozenset[str], changed: bool) -> Context:
             asked = ReadRequest(text, place, self._clock(), most, already_shown=known, session=own, catch_up=first, topic_changed=changed)

@@ -22,6 +22,8 @@ from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
 VOTES = 2
+_CONTEXT = 8000
+"""Characters of a turn's query, which the last user text leads. Of a longer query the tail is shown."""
 _SESSIONS = 1000
 _ANSWER_TOKENS = 512
 
@@ -248,7 +250,9 @@ def _ask_vote(chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[i
     limit, seconds = bounds
     shape = _answer_schema(len(texts))
     lines = "\n".join(f"{number}. {quote(text[:CANDIDATE])}" for number, text in enumerate(texts, 1))
-    prompt = load("rerank").render(query=quote(query[-QUERY_TAIL:]), candidates=lines, limit=str(min(limit, len(texts))))
+    prompt = load("rerank").render(
+        query=quote(query if len(query) <= _CONTEXT else query[-QUERY_TAIL:]), candidates=lines, limit=str(min(limit, len(texts)))
+    )
     try:
         if seconds <= 0:
             raise ModelError("There was no time for a second vote.")

@@ -18,16 +18,16 @@ _TURN_MESSAGES, _TURN_TAIL = 12, 8000
 def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
     """Extract the last user text, at most its last ``tail`` characters.
 
-    System reminders, tool calls and tool results are left out. ``context``: how many messages before it follow it, newest first, each cut
-    to 1200 characters, within ``tail`` in all. Messages are turns or mappings with ``role`` and ``content`` (a text, or a list of blocks of
-    which those with ``text`` count). Empty where no user said anything."""
+    Of the user's own text at most the last 4000. System reminders, tool calls and tool results are left out. ``context``: how many
+    messages before it follow it, newest first, each cut to 1200 characters, within ``tail`` in all. Messages are turns or mappings with
+    ``role`` and ``content`` (a text, or a list of blocks of which those with ``text`` count). Empty where no user said anything."""
     if isinstance(messages, str):
         return _take_tail(remove_system_texts(messages), tail)
     said = [(role, text) for role, text in map(_role_and_text, messages) if role in ("user", "assistant") and text]
     place = max((index for index, (role, _) in enumerate(said) if role == "user"), default=-1)
     if place < 0:
         return ""
-    lines = [_take_tail(said[place][1], tail)]
+    lines = [_take_tail(said[place][1], min(tail, TAIL))]
     left = tail - len(lines[0])
     for _, text in reversed(said[max(0, place - context) : place] if context > 0 else ()):
         cut = text[:_BLOCK_CHARS]
@@ -38,10 +38,10 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
     return "\n".join(lines)
 
 
-def extract_turn_query(messages: Sequence[Turn | Mapping[str, Any]]) -> str:
+def extract_turn_query(messages: str | Sequence[Turn | Mapping[str, Any]]) -> str:
     """Extract a turn's query from its last twelve messages.
-    At most 8000 characters, the last user text first."""
-    return extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
+    At most 8000 characters, the last user text first; of a text its last 4000."""
+    return extract_query(messages) if isinstance(messages, str) else extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
 
 
 def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:

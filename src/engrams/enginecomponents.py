@@ -93,7 +93,7 @@ class EngineDeps:
 
 
 class EngineComponents:
-    """Components of one engine.
+    """Components of one engine (sessions, tiers, garden, …), created on first access.
     Unused ones are never imported: a search loads no patterns of the write side."""
 
     def __init__(self, deps: EngineDeps) -> None:
@@ -142,13 +142,13 @@ class EngineComponents:
         return made
 
     def restrict_if_silent(self, request: ReadRequest) -> ReadRequest:
-        """Empty the request where memory is off or silent."""
+        """Empty a read request where memory is off or the session incognito."""
         if self.deps.settings.enabled and not self.privacy.is_silent(request.scope, request.session):
             return request
         return replace(request, text="", limit=0)
 
     def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
-        """The request, or one for rules alone: its owner turned recall off."""
+        """Limit a read to rules where its owner turned recall off."""
         from engrams.session import ownersettings
 
         if ownersettings.is_recall_on(self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings):
@@ -156,11 +156,11 @@ class EngineComponents:
         return replace(request, kinds=ownersettings.RULE_KINDS, catch_up=False)
 
     def find_tail(self, scope: Scope) -> tuple[Record, ...]:
-        """The last turns of a conversation, which every context shows."""
+        """Return the last turns of a conversation, which every context shows."""
         return self.working.tail(scope) if "working" in self.__dict__ else ()
 
     def find_summary(self, scope: Scope, session: str) -> str:
-        """The rolling summary of a conversation; empty where there is none."""
+        """Return the rolling summary of a conversation; empty without one."""
         if not self.deps.settings.summary.enabled:
             return ""
         from engrams.session.runningsummary import find_summary
@@ -314,7 +314,7 @@ class EngineComponents:
         return FactReviewer(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
 
     def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
-        """Imports that are undone with ``purge``."""
+        """Build the registry of imports, whose undo purges memories."""
         from engrams.tend.importexport import ImportTarget
         from engrams.tend.importruns import ImportRunRegistry
 
@@ -373,7 +373,7 @@ class EngineComponents:
         }
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
-        """Functions that look for work, each with its period in seconds."""
+        """List periodic functions that look for work, with periods in seconds."""
         from engrams.session.sessionlifecycle import IdleSessionSweeper
 
         deps = self.deps

@@ -83,7 +83,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
 
 
 def mark_doubtful(records: Sequence[Record], request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
-    """Note what may have ended a statement, within ``tokens``."""
+    """Add to profile statements what may have ended them, within ``tokens``."""
     owner = request.scope.owner
     later = NodeEdgeCache(owner, deps.graph).find_later([record.id for record in records])
     if not later:

@@ -29,7 +29,7 @@ _ANSWERING = 0.25
 
 
 def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery) -> float:
-    """Nearness of the nearest memory, 0..1.
+    """Measure how near the nearest memory is to a query, 0..1.
 
     The mean of its cosine and of its BM25 as a share of the most that the query could score. One memory must have both: words in one and
     meaning in another say little. Names of speakers and times in the query are no part of that most: they are cues."""

@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 def take_fitting(
     items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter, most_misses: int = MISSES
 ) -> list[Item]:
-    """Take items that fit, in order; skip up to ``most_misses`` others."""
+    """Take items in order while they fit into a token budget."""
 
     def fits(number: int) -> bool:
         return counter.count(render(items[:number])) <= tokens

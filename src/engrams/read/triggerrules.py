@@ -60,7 +60,7 @@ def match_trigger(trigger: str, asked: Sequence[str], said: Sequence[str]) -> in
 
 
 def put_rules_first(rules: Sequence[Record], hits: Sequence[Hit]) -> list[Hit]:
-    """Put triggered rules first with score 1; turns stand for theirs."""
+    """Put triggered rules first, or the turns that state them."""
     first: dict[str, Hit] = {}
     for rule in rules:
         hit_of_rule = next(

@@ -30,7 +30,7 @@ class JobRunner(Protocol):
 
 
 class ExtractionQueue:
-    """Update queue. Thread safe, no event loop; only ``flush_sync`` waits for models."""
+    """Queue of turns to extract from. Thread safe; only ``flush_sync`` waits."""
 
     def __init__(self, journal: TurnIngester, jobs: JobQueue, work: JobRunner, clock: Clock, settings: JobSettings) -> None:
         self._journal, self._jobs, self._runner, self._clock, self._settings = journal, jobs, work, clock, settings

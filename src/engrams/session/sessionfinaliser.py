@@ -61,7 +61,7 @@ _SOON = timedelta(seconds=1)
 
 @dataclass(slots=True)
 class _SessionEnd:
-    """Accumulated results of one session's end."""
+    """Results gathered while one session is finalised."""
 
     owner: Scope
     row: SessionRow

@@ -47,7 +47,7 @@ class SessionInfo:
 
 
 def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
-    """Return whether the idle time is reached; unreadable times count as lapsed.
+    """True where a session's idle time has passed.
 
     InputError: one of the two times names a zone and the other does not."""
     if isinstance(last, str):

@@ -115,7 +115,7 @@ class TurnIngestResult:
 
 
 def make_update_key(scope: Scope, session: str) -> str:
-    """Return the job key of a conversation: one per scope and session."""
+    """Return the key of a conversation's extraction job."""
     return f"{scope.key}|{session}"
 
 

@@ -118,7 +118,7 @@ class WorkingTier:
             ring.append(copies)
 
     def release(self, scope: Scope) -> int:
-        """Evict all items of a scope; returns how many were said."""
+        """Evict all items of a scope; return how many were turns."""
         ring = self.ring(scope)
         with ring.writing:
             number = len(ring.last(len(ring)))
@@ -146,7 +146,7 @@ class WorkingTier:
     # ------------------------------------------------------------------------------------------------------- reading
 
     def ring(self, scope: Scope) -> RingBuffer:
-        """Return the ring buffer of exactly this scope."""
+        """Return the ring buffer of one scope."""
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
     def hot(self, scope: Scope) -> HotMemoryCache:

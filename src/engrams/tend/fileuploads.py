@@ -60,7 +60,7 @@ class FileUploadStore:
         )
 
     def resume(self) -> None:
-        """Continue imports of the last process, and delete abandoned uploads."""
+        """Continue imports of an earlier process, and delete abandoned uploads."""
         if not self._folder.is_dir():
             return
         for place in self._folder.glob("*/*"):

@@ -93,7 +93,7 @@ class ThresholdCalibrator:
 
 
 def make_probes(texts: Sequence[str]) -> list[str]:
-    """Make questions about some of ``texts``.
+    """Make test questions about some stored texts.
     Half of their words are rarer ones of one text, half of another."""
     order = random.Random(0)  # noqa: S311 - the same choice each time
     counts = Counter(term for text in texts for term in set(terms(text)))

@@ -104,7 +104,7 @@ class _FileImporter:
 
 
 def _check_pieces(pieces: Iterable[Any], *, skip_bad: bool) -> None:
-    """Read a file once before anything of it is stored."""
+    """Read a file once to check it, before anything is stored."""
     first, good = None, False
     for piece in pieces:
         if not isinstance(piece, UnreadablePiece):
@@ -122,7 +122,7 @@ def _say(piece: UnreadablePiece) -> str:
 
 
 def _mark(item: ParsedTurn, mark: str) -> ParsedTurn:
-    """Mark a turn with its import, which can so be undone."""
+    """Tag a turn with its import, for the import's undo."""
     return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark})) if mark else item
 
 
@@ -205,7 +205,7 @@ def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, targe
 
 
 def restored_ids(store: Store, owner: Scope, mark: str) -> list[str]:
-    """List the ids that an import restored from an export."""
+    """List the ids of records that an import restored."""
     return [id for row in _restored_rows(store, owner, mark) for id in row.data.get("ids", ())]
 
 

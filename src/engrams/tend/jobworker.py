@@ -23,7 +23,7 @@ _LEAST = 0.05
 
 
 class JobLeaseRenewer:
-    """Heartbeat of running jobs: their leases never expire while their work lives."""
+    """Renews the leases of running jobs in a thread."""
 
     def __init__(self, jobs: JobQueue, clock: Clock, seconds: float) -> None:
         """Set up the keeper.
@@ -36,7 +36,7 @@ class JobLeaseRenewer:
 
     @contextmanager
     def hold(self, lease: str) -> Iterator[None]:
-        """Renew a lease inside this block."""
+        """Keep a job's lease renewed while this block runs."""
         with self._lock:
             self._leases.add(lease)
             # A forked child inherits the thread's object but not its thread.
@@ -155,7 +155,7 @@ class JobWorkerPool:
         return self._upkeep.kinds if self._upkeep is not None and held else frozenset()
 
     def make_lease(self) -> JobLease:
-        """Lease for a job that its caller creates and runs at once."""
+        """Make the lease of a job that its caller runs at once."""
         return JobLease(self._name, os.urandom(16).hex(), self._clock() + timedelta(seconds=self._settings.lease_seconds))
 
     def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:

@@ -89,7 +89,7 @@ def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...
 
 
 def _iter_gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tuple[bool, timedelta, int, str, str]]:
-    """Yield close turn pairs: (answer before question, gap, distance, user, agent).
+    """Yield pairs of a question and an answer, with their gap.
 
     Sorted, answers after questions come first, then the nearest."""
     turns = [record for record in said if record.session == session]

@@ -26,7 +26,7 @@ _DAY = 86_400.0
 
 
 def score_worth(record: Record, now: datetime) -> float:
-    """Return a fact's worth from confidence, age and last use.
+    """Score a fact's worth by confidence, age and last use.
 
     ``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0 for use."""
     used = half_life_decay((now - record.last_accessed).total_seconds() / _DAY, _USED_HALF_LIFE) if record.last_accessed else 0.0

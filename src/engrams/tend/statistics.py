@@ -55,7 +55,7 @@ def build_status(store: Store, settings: Settings, models: Mapping[str, str], no
 
 
 def describe_upkeep(jobs: Sequence[Job], store: Store, settings: Settings, now: datetime, upkeep: UpkeepGatekeeper) -> dict[str, Any]:
-    """Describe what waits for its hours, its budget or the model.
+    """Describe which upkeep jobs wait, and for what.
 
     ``waiting``: due jobs by kind. ``reason``: empty where nothing has to wait. ``until``: its end, where that is known."""
     due = Counter(job.kind for job in jobs if _is_held(job, now, upkeep))

@@ -126,7 +126,7 @@ class VaultDailyNoteWriter:
 
 
 def drop_scheduled(records: Sequence[Record]) -> list[Record]:
-    """Drop turns of a timer, and the answers to them."""
+    """Leave out turns that a timer sent, and the answers to them."""
     kept: list[Record] = []
     answering = ""
     for record in records:

@@ -26,14 +26,14 @@ _WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
 
 
 def _age_key(item: ChangedVaultFile) -> tuple[float, bool, str]:
-    """Sort by time; what was learned from a text follows it."""
+    """Sort key of files: time, then texts before their facts."""
     told = item.entry.fields
     at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
     return at, bool(told.get("evidence")), item.entry.id
 
 
 def _leaves_owner(told: RecordFileContent, place: VaultFileLocation, row: FileStateRow | None) -> bool:
-    """Detect a scope of neither the folder's nor the row's owner."""
+    """Detect a file whose scope belongs to another owner."""
     scope = told.fields.get("scope")
     if not isinstance(scope, Scope) or (row is not None and scope.owner == row.owner):
         return False
@@ -164,7 +164,7 @@ class VaultFileImporter:
             disk.remove(item.path)
 
     def _has_returned(self, item: ChangedVaultFile, row: FileStateRow) -> bool:
-        """Detect the file of a forgotten memory; remove its tombstone."""
+        """Detect a restored file of a forgotten memory; remove its tombstone."""
         disk = self._parts.disk
         if item.place.deleted or not row.path.startswith(f"{DELETED}/") or hash_bytes(disk.read(row.path) or b"") != row.hash:
             return False

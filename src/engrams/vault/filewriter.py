@@ -48,7 +48,7 @@ class VaultFileWriter:
         self._parts = parts
 
     def write(self, owner: Scope, records: Sequence[Record], notes: Mapping[str, Json], force: bool = False) -> FileWriteResult:
-        """Update memories' files; ``force``: what stands in the way goes aside."""
+        """Write the files of memories; ``force``: move what stands in the way."""
         parts = self._parts
         parts.make_folder()
         rows = parts.state.get(owner, [record.id for record in records])
@@ -77,7 +77,7 @@ class VaultFileWriter:
         return FileWriteResult(len(news), (*blocked, *late), self._find_neighbours(owner, went))
 
     def _plan_file(self, record: Record, row: FileStateRow | None, force: bool, taken: set[str]) -> _FilePlan | None:
-        """Plan a file; None where a hand's work stands in the way."""
+        """Plan one file; None where an unread edit stands in the way."""
         disk = self._parts.disk
         if row is None or not (row.path or row.next_path):
             return _FilePlan(record, row, self._free_path(record, taken))

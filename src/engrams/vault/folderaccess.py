@@ -22,7 +22,7 @@ _STEP = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """Time of change (ns) and size (bytes), to detect a change."""
+    """Time of change (ns) and size (bytes) of a file."""
 
     mtime: int
     size: int
@@ -254,7 +254,7 @@ def is_text(name: str) -> bool:
 
 
 def is_memory(name: str) -> bool:
-    """Return True where a file of this name can be a memory's."""
+    """True where a file of this name can be a memory's."""
     return name.endswith(".md") and not name.startswith((".", "~", "#"))
 
 

@@ -45,7 +45,7 @@ def fetch(parts: VaultDeps, git: GitHistoryRepository) -> str:
 
 
 def _refuse_old_history(parts: VaultDeps, git: GitHistoryRepository, head: str) -> None:
-    """Refuse a history that would bring back what was purged."""
+    """Refuse a remote whose history still holds purged words."""
     if parts.state.get_fact(REWRITTEN) != "1":
         return
     with git.open_repository() as repo:
@@ -83,7 +83,7 @@ def merge(parts: VaultDeps, git: GitHistoryRepository, theirs: str) -> tuple[dic
 
 
 def _apply_file(parts: VaultDeps, path: str, data: bytes | None, known: bytes | None) -> None:
-    """Write or remove a file; keep aside what history does not know."""
+    """Write or remove a merged file; keep unknown content aside."""
     held = parts.disk.take(path) if data is None else parts.disk.write([PlannedFileWrite(path, data, known or b"")]).get(path)
     if held is not None and held not in (known, data):
         parts.keep_aside(path, held, "it was not in the history yet when another place's version came")

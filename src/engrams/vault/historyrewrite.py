@@ -33,13 +33,13 @@ _KEPT = ("config", "description", "HEAD", "hooks", "info")
 
 
 class GitHistoryScanner:
-    """Objects, names and messages of a repository, for a second look."""
+    """Search a repository's objects, names and messages for purged words."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def look(self, search: PurgedWordSearcher) -> tuple[int, dict[str, set[bytes]]]:
-        """Count all objects, and find those that hold any needle."""
+        """Count the objects of a repository, and find purged words in them."""
         number, found = 0, dict[str, set[bytes]]()
         for name, data in self._read_objects():
             number += 1
@@ -79,7 +79,7 @@ class GitHistoryScanner:
 
 @dataclass(slots=True)
 class GitHistoryRedactor:
-    """Filter of an exported history.
+    """Filter that removes purged words from a ``git fast-export`` stream.
 
     Files of purged memories go; purged words leave the other files, their names and the messages. Files of other memories keep phrases
     that they share with a purged text. What the newest commit holds stays as it is: memory has been cleaned before."""

@@ -42,7 +42,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class HomePurgeDeps:
-    """Home of a memory, and what cleans its copies.
+    """Home folder of a memory, and what cleans its backups and history.
     ``purge_copy``: purges a damaged database that lies aside. ``purge_backup``: purges an archive."""
 
     home: Path
@@ -53,7 +53,7 @@ class HomePurgeDeps:
 
 
 class HomeFilePurger:
-    """Cleaner of the files beside a store; see ``ports.HomeFileCleaner``."""
+    """Removes purged words from the files beside a store."""
 
     def __init__(self, deps: HomePurgeDeps) -> None:
         self._deps = deps
@@ -76,7 +76,7 @@ class HomeFilePurger:
         return GitHistoryScanner(self._deps.places.vault).find_words(frozenset(ids), was_said)
 
     def look(self, words: Sequence[str], live: LiveWords, short: Sequence[str] = ()) -> tuple[PurgePlaceCheck, ...]:
-        """Look for words in the bytes of every file."""
+        """Look for purged words in the bytes of every file."""
         search = PurgedWordSearcher(words, short)
         looked, held = Counter[str](), dict[str, dict[str, set[bytes]]]()
         for path, place in self._list_places():
@@ -104,7 +104,7 @@ class HomeFilePurger:
         return (PurgePlaceCheck(REMOTE, 0, 1, told),)
 
     def _find_in(self, path: Path, place: str, search: PurgedWordSearcher) -> set[bytes] | None:
-        """Find needles in a file or an archive; None: not readable."""
+        """Find purged words in a file or archive; None: not readable."""
         home = self._deps.home
         try:
             if place == FILES:

@@ -114,7 +114,7 @@ COMPLETE = "complete"
 
 
 class VaultOutboxWriter:
-    """Writer of outbox entries. Call with the vault's lock held.
+    """Writes the files that committed changes asked for (outbox).
 
     ``written`` is called with the owner of each batch."""
 

@@ -24,7 +24,7 @@ _HOLDS = "changed here and in another place; the other's words hold"
 
 @dataclass(frozen=True, slots=True)
 class SyncSideMemoryFile:
-    """A memory's file as one side has it."""
+    """One memory's file as one side of a synchronisation has it."""
 
     path: str
     data: bytes

@@ -44,7 +44,7 @@ class VaultHooks(Protocol):
 
 
 class ForwardingStore:
-    """Base of a store around another; lacks commit, purge, check, close."""
+    """Store that forwards every call to another one; base of ``VaultStore``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

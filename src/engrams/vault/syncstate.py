@@ -112,7 +112,7 @@ class VaultStateDatabase:
             connection.execute("DELETE FROM files; DELETE FROM problems")
 
     def touch(self, notes: Iterable[tuple[str, Json]]) -> None:
-        """Note files that changed since the last commit, and why."""
+        """Note changed files and their cause, for the next git commit."""
         with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("INSERT OR REPLACE INTO touched VALUES (?, ?)", (path, json.dumps(note)))
@@ -125,7 +125,7 @@ class VaultStateDatabase:
         return int(self._query("SELECT count(*) FROM touched")[0][0]) if self.exists else 0
 
     def untouch(self, notes: Iterable[tuple[str, Json]]) -> None:
-        """Delete committed notes; a file that changed again keeps its note."""
+        """Delete notes of committed files, unless they changed again."""
         with self.transaction() as connection:
             for path, note in notes:
                 connection.execute("DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note)))
@@ -286,7 +286,7 @@ def _open_sound(path: Path) -> Any:
 
 
 def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Read rows that are not derived: erasures, notes for a commit."""
+    """Read unfinished work from a damaged database: erasures, uncommitted notes."""
     import apsw
 
     found: dict[str, list[tuple[Any, ...]]] = {"erased": [], "touched": []}

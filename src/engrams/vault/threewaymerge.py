@@ -88,7 +88,7 @@ def _merge_region(old: list[str], mine: list[str], new: list[str]) -> list[str] 
 
 
 def _find_anchors(old: list[str], mine: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """Find lines common to all three, as places in each."""
+    """Find lines that base and both versions share, with their places."""
     left, right = _match_lines(old, mine), _match_lines(old, new)
     return [(at, left[at], right[at]) for at in range(len(old)) if at in left and at in right]
 

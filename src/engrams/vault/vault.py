@@ -47,7 +47,7 @@ class VaultWorkers(Protocol):
 
 
 class Vault:
-    """Memories as files. Thread safe; several processes may share one vault."""
+    """Memories as Markdown files, in step with the store. Thread safe."""
 
     def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self.parts = parts
@@ -141,7 +141,7 @@ class Vault:
         return written
 
     def drain(self, job: Job) -> None:
-        """Run the job that writes the files of everything that changed."""
+        """Run the job that writes all pending files."""
         self._woken = -_AWAKE
         with self.parts.lock:
             self._outbox.flush((), job)
@@ -221,7 +221,7 @@ class Vault:
         return row.path
 
     def rewrite(self) -> None:
-        """Write every file anew; what stands in the way is put aside."""
+        """Write every file anew; move what stands in the way."""
         parts = self.parts
         with parts.lock:
             parts.state.clear()
@@ -272,7 +272,7 @@ class Vault:
             return VaultMemoryEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)
 
     def settle_purge(self) -> None:
-        """Commit what a purge removed, and forget the names of removed files."""
+        """Commit a purge to git, and forget the removed files' names."""
         with self.parts.lock:
             self.commit()
             self.parts.state.forget_missing(lambda path: self.parts.disk.stat(path) is not None)

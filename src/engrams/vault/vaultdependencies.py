@@ -31,7 +31,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class VaultEditCallbacks:
-    """Rules of the engine for what hands write.
+    """Engine functions that check and apply edits made by hand.
 
     ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others. ``embed``:
     the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
@@ -71,7 +71,7 @@ class VaultDeps:
 
     @property
     def is_there(self) -> bool:
-        """Return True where the known vault's folder exists.
+        """True where the vault's folder exists and is the known one.
 
         StoreError: it should exist and does not, or is another one."""
         told, _, form = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
@@ -107,7 +107,7 @@ class VaultDeps:
             self.state.set_fact("vault", name)
 
     def keep_aside(self, path: str, data: bytes, why: str) -> str:
-        """Keep data, once, in ``conflicts``; return its path."""
+        """Save displaced content once in the folder ``conflicts``; return its path."""
         name = path.partition("/")[2] or path
         place = f"{CONFLICTS}/{name.removesuffix('.md')}.{hash_bytes(data)[:8]}.md"
         self.state.touch([(place, {"does": "keep", "why": why})])

@@ -53,7 +53,7 @@ class HeldCandidateCluster:
 
 @dataclass(frozen=True, slots=True)
 class PromotionEvidence:
-    """Records that may support a held candidate.
+    """Earlier and current records that may support held candidates.
 
     ``transcript``: turns of the session; ``account``: parts of its account; ``earlier``: statements of earlier sessions; ``vectors``: by
     record id."""

@@ -113,7 +113,7 @@ def build_restore(records: Sequence[Record], at: datetime) -> WriteBatch:
 
 
 def build_unmark(record: Record, records: RecordStore, graph: LinkStore, at: datetime) -> WriteBatch | None:
-    """Build the batch that says a statement still holds.
+    """Build the batch that removes the mark of being outdated.
 
     None if nothing marks it. A fact that a later statement ended is current again, and what it was said in."""
     owner = record.scope.owner
@@ -181,7 +181,7 @@ GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
 
 
 def release_merged(gone: Sequence[Record], records: RecordStore, at: datetime) -> None:
-    """Free facts merged into ``gone``, or to be ended by it."""
+    """Undo merges into records that go, and ends planned by them."""
     names = {one.id for one in gone}
     held = {name: (one.id, key) for one in gone for key in (MERGED, ENDS) for name in one.meta.get(key, ()) if name not in names}
     for owner in {one.scope.owner for one in gone} if held else ():
@@ -192,7 +192,7 @@ def release_merged(gone: Sequence[Record], records: RecordStore, at: datetime) -
 
 
 def _release_fields(record: Record, key: str) -> dict[str, Any]:
-    """Build the fields that free a fact."""
+    """Build the fields that undo a fact's merge or planned end."""
     if key == ENDS:
         return dict(GOING_ON) if record.status is Status.ACTIVE else {}
     return {"status": Status.ACTIVE, "superseded_by": ""} if record.status is Status.SUPERSEDED else {}
@@ -225,7 +225,7 @@ def _repeats_quotes(record: Record) -> bool:
 
 
 def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> RecordChange:
-    """Keep the turn as recent from ``promote`` on; else archive it.
+    """Move an evicted turn to the recent tier or archive, by importance.
     An archived turn stays in the journal, and no read finds it."""
     if importance >= promote:
         return RecordChange(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")

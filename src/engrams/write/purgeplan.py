@@ -120,7 +120,7 @@ def _redact_record(record: Record, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _list_speaking(asked: Sequence[Record], gone: Mapping[str, Record]) -> tuple[Record, ...]:
-    """List the erased memories whose words go everywhere.
+    """List erased memories whose words must be removed from everywhere.
     A summary that goes because it quotes one of them also quotes what stays."""
     named = {record.id for record in asked}
     return tuple(record for record in gone.values() if record.id in named or record.kind not in _SUMMARIES)

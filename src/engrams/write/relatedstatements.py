@@ -87,14 +87,14 @@ def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps)
 
 
 def find_rivals(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
-    """Find the stored statements that a candidate may contradict.
+    """Find stored statements that a candidate may contradict.
     Of its category, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
     same_category = Where("and", (Condition("category", "eq", candidate.category),))
     return _find_alike(candidate, record, deps, deps.settings.contradiction_cosine, same_category)
 
 
 def find_twins(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
-    """Find the stored statements that may say the same, nearest first."""
+    """Find stored statements that may say the same, nearest first."""
     asked, card = deps.settings.dedup_cosine, deps.embedder.card if deps.embedder else None
     if not asked or card is None:
         return []
@@ -115,7 +115,7 @@ def _find_alike(candidate: CandidateStatement, record: Record, deps: WriteDeps, 
 
 
 def find_inner_rivals(candidates: Sequence[CandidateStatement], deps: WriteDeps) -> set[int]:
-    """Find the places of candidates that may contradict each other."""
+    """Find candidates of one batch that may contradict each other."""
     if deps.embedder is None or not deps.embedder.card.dimension or len(candidates) < 2:
         return set()
     try:
@@ -159,7 +159,7 @@ def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
 
 
 def find_known(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
-    """Find the statements that the model must not repeat."""
+    """Find statements to show the model, so that it repeats none."""
     return deps.records.find(RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, limit=80)).records
 
 

@@ -25,7 +25,7 @@ _RECENT = timedelta(days=62)
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationResult:
-    """Effect of one candidate on known records.
+    """Verdict on one candidate, and the known records it changes.
 
     ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather than
     true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it."""

@@ -92,7 +92,7 @@ def _find_repeats(record: Record, store: RecordStore) -> list[str]:
 
 
 def with_sources(batch: WriteBatch, by: Record, action: ChangeAction, store: RecordStore, min_words: int) -> WriteBatch:
-    """Add the changes of a memory's sources and their exchanges."""
+    """Add the changes of source messages to an edit or forget."""
     report, owner, changes = preview_change([by], action, store, min_words), by.scope.owner, list[RecordChange]()
     known = {change.id for change in batch.changes}
     for effect in (one for one in report.sources if one.effect != "kept"):
@@ -145,7 +145,7 @@ def build_restoration(record: Record, store: Store, at: datetime) -> WriteBatch:
 
 
 def with_restored_sources(batch: WriteBatch, record: Record, store: RecordStore) -> WriteBatch:
-    """Add the return of the sources that went with a forgotten memory."""
+    """Add to a batch the source messages that return with a memory."""
     owner, changes = record.scope.owner, list[RecordChange]()
     names = tuple(item.source for item in record.evidence)
     query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=names, limit=1000)
@@ -156,7 +156,7 @@ def with_restored_sources(batch: WriteBatch, record: Record, store: RecordStore)
 
 
 def _bring_back(source: Record, record: Record, store: RecordStore) -> dict[str, Any]:
-    """Fields that return a source, or words of it; empty: none."""
+    """Build the fields that restore a source message, or its words."""
     known, by = source.meta.get(CORRECTED, ()), source.meta.get(WENT_WITH, "")
     marks = [item for item in known if (item["by"], item["action"]) != (record.id, "forget")]
     away = source.status is Status.FORGOTTEN and by

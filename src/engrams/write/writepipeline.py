@@ -325,7 +325,7 @@ def _reconcile_by_model(
 
 
 def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> list[Record]:
-    """Find the stored statements that a candidate may change or repeat.
+    """Find stored statements that a candidate may change or repeat.
     None: another subject, another slot, and no thing in common."""
     if deps.settings.contradiction_cosine:
         return _open_versions(find_rivals(candidate, record, deps), changes)[:NEAR]
@@ -338,13 +338,13 @@ def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, ch
 
 
 def _named_things(statement: CandidateStatement | Record) -> set[str]:
-    """Return the terms of the object, and of a named subject."""
+    """Return the search terms of a statement's object and named subject."""
     subject = statement.subject if statement.subject != "user" else ""
     return {*object_terms(statement.object), *object_terms(subject)}
 
 
 def _reconcile_unasked(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult:
-    """Reconcile a candidate that no model was asked about."""
+    """Reconcile by rules a candidate that no model was asked about."""
     if not deps.settings.contradiction_cosine:
         return reconcile_candidate(candidate, record, deps, changes)
     twin = find_exact(candidate, _open_versions(changes.current.values(), changes))

@@ -39,7 +39,7 @@ class ServerParameterSupport:
     temperature: bool = True
 
     def learn(self, body: bytes) -> bool:
-        """Drop a parameter that a refusal names; False: it names none."""
+        """Note from a refusal that a parameter is not supported."""
         if self.limit == "max_tokens" and mentions(body, "max_completion_tokens"):
             self.limit = "max_completion_tokens"
             return True
@@ -129,7 +129,7 @@ def build_request(call: ChatServerRequest, model: str, dialect: ServerParameterS
 
 
 def parse_refusal(call: ChatServerRequest, body: bytes, dialect: ServerParameterSupport) -> ChatServerRefusal | None:
-    """Find what a refusal declines; None where it is something else."""
+    """Find which JSON mode or parameter a server's error refuses."""
     if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
         return ChatServerRefusal(JsonMode.SCHEMA)
     if call.schema is not None and call.mode is JsonMode.TOOL and mentions(body, "tool", "function"):

@@ -79,12 +79,14 @@ class _RankingVote:
 
 
 @dataclass(frozen=True, slots=True)
-class _LostVote:
+class _FailedVote:
+    """Vote of the model that failed, with the reason."""
+
     status: RelevanceJudgementStatus
     problem: ModelError | BudgetError
 
 
-_Ballot: TypeAlias = _RankingVote | _LostVote
+_Ballot: TypeAlias = _RankingVote | _FailedVote
 
 
 @dataclass(slots=True)
@@ -212,7 +214,7 @@ class ListwiseReranker:
         return judgement
 
     def _record_outcome(self, ballots: Sequence[_Ballot]) -> RelevanceJudgementStatus:
-        lost = next((ballot for ballot in ballots if isinstance(ballot, _LostVote)), None)
+        lost = next((ballot for ballot in ballots if isinstance(ballot, _FailedVote)), None)
         with self._lock:
             if lost is None:
                 self._failed_at, self._reported = None, ""
@@ -238,7 +240,7 @@ class ListwiseReranker:
                     ballots.append(_RankingVote(tuple(order[place] for place in ballot.places)))
                     if not ballot.places:
                         break
-                case _LostVote():
+                case _FailedVote():
                     ballots.append(ballot)
                     break
                 case _:
@@ -258,14 +260,14 @@ def _ask_vote(chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[i
             raise ModelError("There was no time for a second vote.")
         answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
     except BudgetError as problem:
-        return _LostVote(RelevanceJudgementStatus.ALL_FAILED, problem)
+        return _FailedVote(RelevanceJudgementStatus.ALL_FAILED, problem)
     except ModelError as problem:
         if is_unusable(problem):
-            return _LostVote(RelevanceJudgementStatus.UNPARSEABLE, problem)
-        return _LostVote(RelevanceJudgementStatus.TRANSPORT_ERROR if problem.retryable else RelevanceJudgementStatus.ALL_FAILED, problem)
+            return _FailedVote(RelevanceJudgementStatus.UNPARSEABLE, problem)
+        return _FailedVote(RelevanceJudgementStatus.TRANSPORT_ERROR if problem.retryable else RelevanceJudgementStatus.ALL_FAILED, problem)
     numbers = _parse_numbers(answer, shape)
     if numbers is None:
-        return _LostVote(RelevanceJudgementStatus.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
+        return _FailedVote(RelevanceJudgementStatus.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
     return _RankingVote(tuple(number - 1 for number in dict.fromkeys(numbers)))
 
 

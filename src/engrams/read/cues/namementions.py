@@ -68,7 +68,7 @@ class NameMention:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerNameIndex:
-    """Folded full and single names by speaker; ``longest``: words of the longest."""
+    """Lookup of speakers by full and single names; ``longest``: in words."""
 
     full: Mapping[str, str]
     single: Mapping[str, str]

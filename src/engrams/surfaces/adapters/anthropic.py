@@ -19,7 +19,7 @@ _ROOT = "/memories"
 
 
 class MemoryFileCommands:
-    """The commands of the memory tool in one scope's files."""
+    """File commands of Anthropic's memory tool over one scope's files."""
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Open the files. SettingsError: ``vault.enabled`` is off."""
@@ -29,7 +29,7 @@ class MemoryFileCommands:
         self.files = open_vault(engine).tool(self._scope)
 
     def run(self, command: Any) -> str:
-        """Carry out a model's command.
+        """Run a file command of a model: view, create, replace, insert, delete.
         ToolError: it cannot be done; the model reads why."""
         given: Mapping[str, Any] = command.to_dict() if hasattr(command, "to_dict") else command
         try:
@@ -61,7 +61,7 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
         self._commands = MemoryFileCommands(engine, scope)
 
     def view(self, command: Any) -> str:
-        """Carry out a command; each has its name in it."""
+        """Run any file command; every command's method is this one."""
         return self._commands.run(command)
 
     create = str_replace = insert = delete = rename = view
@@ -80,7 +80,7 @@ class AsyncAnthropicMemoryTool(BetaAsyncAbstractMemoryTool):
         self._commands = MemoryFileCommands(engine, scope)
 
     async def view(self, command: Any) -> str:
-        """Carry out a command; each has its name in it."""
+        """Run any file command; every command's method is this one."""
         return await asyncio.to_thread(self._commands.run, command)
 
     create = str_replace = insert = delete = rename = view

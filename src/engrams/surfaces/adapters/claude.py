@@ -61,7 +61,7 @@ class ClaudeSessionStore:
         await run_to_end(self._erase, key)
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
-        """List the subpaths of a session."""
+        """List the subpaths (subagent transcripts) of a session."""
         records = await asyncio.to_thread(self._list_records, {"project": key["project_key"], "session": key["session_id"]})
         return sorted({path for record in records if (path := record.meta[ITEM]["subpath"])})
 

@@ -46,7 +46,7 @@ class FrameworkItem:
 
 
 def make_silent_item(data: Json, key: str = "") -> FrameworkItem:
-    """Make an item that is stored, and that no search finds."""
+    """Make an item that is stored but never found by search."""
     label = data.get("type") if isinstance(data, Mapping) else ""
     return FrameworkItem(data, f"[{label or 'item'}]", "tool", said=False, key=key)
 
@@ -176,7 +176,7 @@ def _replace_texts(value: Json, old: str, new: str) -> Json:
 
 
 def label_session(name: str) -> str:
-    """Make a session's name of memory of any name."""
+    """Make a valid session name of any text."""
     plain = name.isprintable() and name.strip() == name and len(name) <= _LONGEST
     return name if plain else hash_key(name)
 

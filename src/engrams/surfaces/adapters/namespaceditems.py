@@ -102,7 +102,7 @@ class NamespacedItems:
         return {tuple(record.meta[ITEM]["namespace"].split(".")) for record in self.find(prefix)}
 
     def refresh(self, records: Sequence[Record]) -> None:
-        """Let items that were read live as long as new ones."""
+        """Extend the time to live of items that were read."""
         for record in records:
             ttl = record.meta[ITEM]["ttl"]
             if ttl is not None and record.valid_to is not None:

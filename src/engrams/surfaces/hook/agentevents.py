@@ -67,7 +67,7 @@ class AgentHookEvent:
 
 
 def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
-    """Parse an event; None if it is none.
+    """Parse a hook event's JSON; None if it is none.
 
     ``named``: its name, for agents whose events carry none."""
     try:
@@ -104,7 +104,7 @@ class HookEventMessage:
 
 
 def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
-    """List what the event says; stable keys skip what is stored."""
+    """List the new messages of an event; stable keys prevent duplicates."""
     match event.name:
         case "UserPromptSubmit":
             said = [("user", event.prompt)]

@@ -93,7 +93,7 @@ class StoreHealthSnapshot:
 
 
 class LatestBackgroundReading(Generic[T]):
-    """Newest result of a blocking reader.
+    """Run a slow check in a thread; return its newest result.
 
     It runs in a thread of its own, and requests share one run of it: neither work that takes long nor a store that hangs delays an
     answer."""

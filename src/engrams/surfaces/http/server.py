@@ -120,7 +120,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def adopt_upstream(settings: Settings) -> Settings:
-    """Let the upstream's model work for memory, without another one."""
+    """Use the proxy's upstream as memory's chat model, without another one."""
     serve, chat = settings.serve, settings.chat
     up = urlsplit(serve.upstream)
     usable = bool(serve.upstream_key) or is_loopback((up.hostname or "").casefold())

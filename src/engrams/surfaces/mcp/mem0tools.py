@@ -145,7 +145,7 @@ class Mem0Tools:
         return Mem0MessageOutput(record.id, "Memory deleted.")
 
     def _call_scope(self, named: Mapping[str, Any]) -> Scope:
-        """Return the scope of a call.
+        """Build the scope that a call's app and run ids name.
 
         RefusedError: it names another user. InputError: an unknown filter."""
         unknown = sorted(set(named) - set(_NAMES))

@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ScopedEngine:
-    """Bind an engine to a root scope.
+    """Engine limited to one root scope, for MCP tools.
 
     A call may go deeper, to a project or conversation, and nowhere else."""
 

@@ -151,7 +151,7 @@ class StreamedAnswerRecorder:
                 self._read(line[5:].strip())
 
     def format_break(self, text: str) -> bytes:
-        """Format the error of a broken stream, on its own line."""
+        """Format the error event for a stream that broke off."""
         return (b"\n\n" if self._rest else b"") + self._dialect.format_break(text)
 
     async def wait_question(self) -> None:

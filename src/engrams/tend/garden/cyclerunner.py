@@ -173,7 +173,7 @@ class GardenCycleRunner:
         return state, replace(row, data=encode(state))
 
     def is_blocked(self, owner: Scope) -> bool:
-        """Return whether the owner paused the garden, or was active lately."""
+        """True where the owner paused upkeep, or was active lately."""
         if self.states.get(owner).paused:
             return True
         since = self.deps.clock() - timedelta(minutes=self._section.quiet_minutes)

@@ -42,7 +42,7 @@ class GardenCycleUndoResult:
 
 
 class MemoryGarden:
-    """Maintenance of all of an owner's memory, reached as ``engine.garden``. Thread safe.
+    """Upkeep of all of an owner's memory, reached as ``engine.garden``. Thread safe.
 
     Any scope of an owner stands for the owner."""
 
@@ -233,7 +233,7 @@ class MemoryGarden:
                     raise
 
     def _next_wakes(self, owner: Scope, report: GardenCycleReport, state: GardenState) -> tuple[JobSpec, ...]:
-        """Build the next entry: after a pause, or as the model asked."""
+        """Build the next scheduled cycles, as pauses or the model ask."""
         now = self._deps.clock()
         if not self._section.enabled or state.paused:
             return ()

@@ -24,7 +24,7 @@ def mean(rows: Floats) -> Floats:
 
 
 def update_mean(centre: Floats, members: int, row: Floats) -> Floats:
-    """Return the mean of ``members`` rows with mean ``centre``, and one more."""
+    """Return the running mean of a group after one more row."""
     return np.asarray((centre * members + row) / (members + 1), np.float32)
 
 

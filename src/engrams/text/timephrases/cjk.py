@@ -37,7 +37,7 @@ def parse_number(text: str) -> int:
 
 
 def on_date(m: TimeRuleMatch) -> Piece | None:
-    """Read groups y, m, d, d2, with at least y or m."""
+    """Read a Chinese or Japanese date: year, month, day, or a range."""
     year = parse_number(m["y"]) if m["y"] else None
     month = parse_number(m["m"]) if m["m"] else 0
     if not month:
@@ -49,7 +49,7 @@ def on_date(m: TimeRuleMatch) -> Piece | None:
 
 
 def on_time(names: Mapping[str, str], m: TimeRuleMatch) -> Piece | None:
-    """Read groups u (part of the day), h (hour), n (minutes), half."""
+    """Read a Chinese or Japanese clock time or part of day."""
     name = names[m["u"]] if m["u"] else ""
     if not m["h"]:
         return DatePart("clock", m.start(), m.end(), hours=HOURS[name])
@@ -68,7 +68,7 @@ def on_decade(m: TimeRuleMatch) -> Piece | None:
 
 
 def on_counted(m: TimeRuleMatch, unit: str, sign: int) -> Piece | None:
-    """Read "three days ago": groups v (a few), n, half."""
+    """Read a counted time such as "three days ago", also "a few"."""
     if m["v"]:
         return DatePart("about", m.start(), m.end(), unit=unit, offset=sign, count=(2, 5))
     count = parse_number(m["n"]) if m["n"] else 0

@@ -44,7 +44,7 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class TimeModifier:
-    """Change the part beside it; ``instead``: its meaning without one."""
+    """Modifier of the date beside it, such as "early", "before" or "until"."""
 
     kind: ModKind
     at: int

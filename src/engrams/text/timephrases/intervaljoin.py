@@ -19,7 +19,7 @@ _GAP = 24
 
 @dataclass(slots=True)
 class DateNode:
-    """Hold an unresolved part or an interval, with its text position."""
+    """Date part or interval with its position in the text."""
 
     at: int
     end: int

@@ -116,7 +116,7 @@ def year_rule(strong: Set[str]) -> Rule:
 
 
 def on_decade(m: TimeRuleMatch) -> Piece | None:
-    """Read group y: 1980 or 80."""
+    """Read a decade: "the 1980s" or "the 80s"."""
     value = int(m["y"])
     if value < 100:
         value += 1900 if value >= 30 else 2000

@@ -33,7 +33,7 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 
 @dataclass(frozen=True, slots=True)
 class TimeWordTables:
-    """Tables of words as they stand in ``TimeRuleMatch.low``.
+    """Word tables of a language's times, with the handlers of its rules.
 
     ``plain``: whole phrases to (unit, offset, part of the day)."""
 
@@ -61,7 +61,7 @@ class TimeWordTables:
         return DatePart("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
 
     def on_ago(self, m: TimeRuleMatch) -> Piece | None:
-        """Read groups n or v, u; ``f`` means the future."""
+        """Read "three weeks ago" and "in three weeks"."""
         sign = 1 if m["f"] else -1
         unit = phrase_key(m["u"])
         if m["v"]:
@@ -114,7 +114,7 @@ class TimeWordTables:
         return DatePart("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
 
     def on_date(self, m: TimeRuleMatch) -> Piece | None:
-        """Read groups d, m, and optional d0, d2 (range ends), y."""
+        """Read "3 May 2024", also as a range of days."""
         day, last = self.parse_number(m["d"]), 0
         if m["d0"]:
             day, last = self.parse_number(m["d0"]), day
@@ -136,7 +136,7 @@ class TimeWordTables:
         return DatePart("holiday", m.start("u"), m.end("u"), name=self.holidays[phrase_key(m["u"])])
 
     def on_quarter(self, m: TimeRuleMatch) -> Piece | None:
-        """Read groups q (digit) or o (ordinal), y."""
+        """Read "Q2 2024" and "second quarter of 2024"."""
         index = int(m["q"]) if m["q"] else self.parse_number(m["o"])
         return DatePart("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
 
@@ -144,7 +144,7 @@ class TimeWordTables:
         return DatePart("unit", m.start("u"), m.end("u"), unit="weekend")
 
     def on_time(self, m: TimeRuleMatch) -> Piece | None:
-        """Read groups u (part of day) or h, n, p, a."""
+        """Read a clock time or a part of the day: "evening"."""
         if m["u"]:
             return DatePart("clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]])
         hour, minute = int(m["h"]), int(m["n"]) if m["n"] else None
@@ -172,7 +172,7 @@ class TimeWordTables:
         return TimeModifier("within", m.start(), m.end(), unit=self.units[phrase_key(m["u"])])
 
     def on_shift(self, m: TimeRuleMatch) -> Piece | None:
-        """Read "two weeks before": groups n or v, u; f: after."""
+        """Read "two weeks before" and "two weeks after"."""
         unit = phrase_key(m["u"])
         count = FEW[self.vague[phrase_key(m["v"])]][1] - 1 if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
         signed = max(1, count) * (1 if m["f"] else -1)
@@ -191,7 +191,7 @@ class TimeWordTables:
 
 @cache
 def load_lexicon(language: str) -> TimeWordTables:
-    """Load a language's words from ``lexicons/LANGUAGE.json``: ``{table: {value: [words]}}``."""
+    """Load a language's time words from ``lexicons/LANGUAGE.json``."""
     stored = json.loads((resources.files(__package__) / "lexicons" / f"{language}.json").read_text("utf-8"))
     tables = {
         table: {word: _VALUES.get(table, str)(value) for value, words in rows.items() for word in words} for table, rows in stored.items()

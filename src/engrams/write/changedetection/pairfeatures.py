@@ -36,7 +36,7 @@ _MOST_WORDS = 400
 
 @dataclass(frozen=True, slots=True)
 class _CueTable:
-    """Places in ``NAMES`` by word, stem, phrase and string."""
+    """Lookup of cue words by word, stem, phrase and string."""
 
     words: Mapping[str, tuple[int, ...]]
     stems: Mapping[str, tuple[int, ...]]
@@ -166,7 +166,7 @@ def _read_clause(text: str) -> MessageClause:
 
 
 def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[str, float]) -> list[float]:
-    """Return the dense features of an older and a newer message."""
+    """Compute the features of an older and a newer message."""
     cosines = old.rows @ new.rows.T
     inner = cosines[1:, 1:]
     at_old, at_new = divmod(int(inner.argmax()), inner.shape[1])

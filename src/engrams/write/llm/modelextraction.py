@@ -350,7 +350,7 @@ class _LaneResult:
 def extract_in_lanes(
     records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int, decisions: list[StageDecision], only: str = ""
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
-    """Extract in both lanes, or the one named ``only``.
+    """Extract facts and rules by two parallel model calls (lanes).
 
     Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails finds
     nothing; ModelError or BudgetError where no lane is left. What both found of one message counts as a rule."""

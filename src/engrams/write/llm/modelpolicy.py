@@ -19,7 +19,7 @@ _REASON = 240
 
 
 class ModelPolicyDecision(BaseModel):
-    """One decision as a model returns it."""
+    """Storage decision on one candidate, as a model returns it."""
 
     id: int = Field(ge=1)
     action: Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]

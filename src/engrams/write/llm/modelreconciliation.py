@@ -22,7 +22,7 @@ NO_COST = ModelCost()
 
 
 class ModelReconcileDecision(BaseModel):
-    """One decision as a model returns it."""
+    """Decision on one new statement, as a model returns it."""
 
     new: int = Field(ge=0)
     verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
@@ -74,7 +74,7 @@ def ask_verdicts(
     *,
     patient: bool = False,
 ) -> NumberedReconcileDecisions:
-    """Ask a model in one question how new statements meet known ones.
+    """Ask a model how new statements change known ones, in one question.
 
     The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. ``patient``: a failure that
     may pass raises its ModelError."""

@@ -86,7 +86,7 @@ _BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+
 
 @dataclass(frozen=True, slots=True)
 class ClauseSubject:
-    """Subject of a clause.
+    """Subject of a clause: speaker, named person or relation.
     ``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
 
     key: str
@@ -129,7 +129,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
 def _read_planned(
     sentence: TextSentence, planned: tuple[TimeSpan, int, int], text: str, speech: UtteranceContext
 ) -> list[CandidateStatement]:
-    """Read one state to come: ``from March I work at Globex``."""
+    """Extract a planned state: ``from March I work at Globex``."""
     when, begin, end = planned
     bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
     found: list[CandidateStatement] = []

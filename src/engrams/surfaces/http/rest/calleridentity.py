@@ -40,7 +40,7 @@ class IdentifiedCaller:
         return self.key is None or self.key.allows("admin")
 
     def owner_filter(self, own: Scope, everyone: bool, what: str) -> str:
-        """Return the key of ``own``, or empty for everybody's entries.
+        """Return the owner a log query is limited to; empty: everybody.
 
         RefusedError: everybody's ``what`` without the right `admin`."""
         if everyone and not self.is_admin:

@@ -124,7 +124,7 @@ def limited_route(text_bytes: int) -> type[APIRoute]:
     """Create a route class that limits the size of bodies."""
     most = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
 
-    class Limited(APIRoute):
+    class SizeLimitedRoute(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
 
@@ -136,7 +136,7 @@ def limited_route(text_bytes: int) -> type[APIRoute]:
 
             return handle
 
-    return Limited
+    return SizeLimitedRoute
 
 
 def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:

@@ -168,7 +168,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
     async def more(
         request: Request, id: str, caller: ScopedCaller, upload_offset: Annotated[int, Header(ge=0, description="Bytes that are there.")]
     ) -> ImportProgressResponse:
-        """Append the next piece of a file at `upload-offset`.
+        """Append the next piece of an uploaded file at `upload-offset`.
 
         After a broken connection `received` says where to go on."""
         return await _receive_piece(request, caller, id, upload_offset, settings)

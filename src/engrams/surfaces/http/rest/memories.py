@@ -89,7 +89,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
     def change(
         id: str, body: requests.MemoryEditRequest, response: Response, caller: ScopedCaller, if_match: TagHeader = ""
     ) -> responses.ChangedMemoryResponse | Response:
-        """Change the fields that are sent.
+        """Change the fields of a memory that are sent.
 
         A new text also reaches what was said (`sources`). With If-Match only while it still has that version."""
         sent = body.sent_fields()

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams import encryption
-from engrams.store.sqlite.walreader import read_log
+from engrams.store.sqlite.walreader import read_log, read_versions
 
 RawRow: TypeAlias = tuple[int, int | None, list[Any]]
 """Page of a row, its number (None: in a b-tree of keys), and its values."""
@@ -48,6 +49,7 @@ class RawDatabasePages:
         self.data = path.read_bytes()
         written = int.from_bytes(self.data[16:18], "big") if self.data.startswith(_MAGIC) else 0
         known = 65536 if written == 1 else written if written in _SIZES else 0
+        self._path = path
         log = read_log(path, size or known)
         self.size = size or known or log.size or _USUAL_SIZE
         self._logged = log.newest
@@ -64,8 +66,19 @@ class RawDatabasePages:
         The WAL's page wins. The last numbers are older versions and pages of damaged frames."""
         if number >= self._first_spare:
             return self._spare[number - self._first_spare][: self.usable]
-        held = self._logged.get(number) or self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
+        return self._decrypt(self._logged.get(number) or self._read_below(number), number)
+
+    def _read_below(self, number: int) -> bytes:
+        return self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
+
+    def _decrypt(self, held: bytes, number: int) -> bytes:
         return encryption.decrypt_any(held, number, self._keys) if self._keys and any(held) else held[: self.usable]
+
+    def older_pages(self) -> Iterator[bytes]:
+        """Pages as they were before the WAL's newest ones."""
+        below = ((number, self._read_below(number)) for number in sorted(self._logged))
+        for number, held in chain(below, read_versions(self._path, self.size)):
+            yield self._decrypt(held, number)
 
     def rows(self) -> Iterator[RawRow]:
         """Rows that are in order, page by page; each once."""

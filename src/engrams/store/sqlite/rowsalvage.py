@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -119,9 +120,27 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
             suspect.add(place)
     carved = [row for place in sorted(suspect) for row in carve_records(pages, pages.page(place), records)]
     found.rows["records"] = _mend_records(carved + found.rows["records"], records, named)
+    found.rows["records"] += _find_older(pages, records, found)
     kept = {held for row in found.rows["records"] for held in row[:2]}
     found.lost = tuple(sorted(name for number, name in named.items() if not kept.intersection((number, name[0]))))
     return found
+
+
+def _find_older(pages: RawDatabasePages, shape: TableShape, found: RescuedRows) -> list[tuple[Any, ...]]:
+    """Find whole records, whose page is gone, in earlier states of the pages.
+    One forgotten since stays forgotten; of a purged one no state is left."""
+    version, status = shape.columns.index("version"), shape.columns.index("status")
+    kept = {held for row in found.rows["records"] for held in row[:2]}
+    newest: dict[str, tuple[Any, ...]] = {}
+    for page in pages.older_pages():
+        for row in carve_records(pages, page, shape):
+            old = newest.get(row[1])
+            if not kept.intersection(row[:2]) and is_whole(shape, row) and (old is None or row[version] > old[version]):
+                newest[row[1]] = row
+    later: dict[int, str] = {}
+    for entry in sorted(found.rows["history"], key=lambda entry: entry[:2]):
+        later[entry[0]] = json.loads(entry[-1] or "{}").get("status") or later.get(entry[0], "")
+    return [(*row[:status], later.get(row[0]) or row[status], *row[status + 1 :]) for row in newest.values()]
 
 
 def _is_name(values: list[Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -41,8 +42,7 @@ def read_log(database: Path, size: int = 0) -> WalPages:
     ``size``: bytes of a page, where the log does not tell it."""
     promised = _read_promise(database)  # first, as a writer may go on
     data = _read_bytes(database, "-wal")
-    told = int.from_bytes(data[8:12], "big")
-    size = size or (told if told in _SIZES else _USUAL_SIZE)
+    size = size or _page_size(data)
     if len(data) < _HEAD + _FRAME + size:
         return WalPages()
     frames = _split_frames(data, size)
@@ -75,6 +75,18 @@ def read_log(database: Path, size: int = 0) -> WalPages:
             found.newest.update(waiting)
             waiting.clear()
     return found
+
+
+def read_versions(database: Path, size: int) -> Iterator[tuple[int, bytes]]:
+    """Number and content of every page that the log holds, older ones too."""
+    data = _read_bytes(database, "-wal")
+    for frame in _split_frames(data, size) if len(data) > _HEAD + _FRAME + size else ():
+        yield int.from_bytes(frame[:4].tobytes(), "big"), frame[_FRAME:].tobytes()
+
+
+def _page_size(data: bytes) -> int:
+    told = int.from_bytes(data[8:12], "big")
+    return told if told in _SIZES else _USUAL_SIZE
 
 
 def _read_bytes(database: Path, end: str) -> bytes:

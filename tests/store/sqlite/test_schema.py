@@ -60,7 +60,7 @@ def test_every_query_is_valid_and_used() -> None:
     where = f"{namedqueries.query('select_records')} WHERE "
     fragments = {
         "missing_tail": namedqueries.query("select_records") + " ",
-        **dict.fromkeys(("quoting_numbers", "about_names", "folded_text", "saying"), where),
+        **dict.fromkeys(("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where),
     }
     fragments["once"] = "INSERT INTO records (id) VALUES ('x') "
     for name, body in namedqueries.load_queries().items():

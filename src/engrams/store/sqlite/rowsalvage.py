@@ -127,7 +127,7 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
 
 
 def _find_older(pages: RawDatabasePages, shape: TableShape, found: RescuedRows) -> list[tuple[Any, ...]]:
-    """Find whole records, whose page is gone, in earlier states of the pages.
+    """Find records whose page is gone in earlier states of pages.
     One forgotten since stays forgotten; of a purged one no state is left."""
     version, status = shape.columns.index("version"), shape.columns.index("status")
     kept = {held for row in found.rows["records"] for held in row[:2]}

@@ -78,7 +78,7 @@ def read_log(database: Path, size: int = 0) -> WalPages:
 
 
 def read_versions(database: Path, size: int) -> Iterator[tuple[int, bytes]]:
-    """Number and content of every page that the log holds, older ones too."""
+    """Read number and content of every page in the log."""
     data = _read_bytes(database, "-wal")
     for frame in _split_frames(data, size) if len(data) > _HEAD + _FRAME + size else ():
         yield int.from_bytes(frame[:4].tobytes(), "big"), frame[_FRAME:].tobytes()

@@ -10,8 +10,8 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.errors import ClosedError
-from engrams.testing import SettableClock
+from engrams.errors import ClosedError, RefusedError
+from engrams.testing import HashEmbedder, ScriptedModel, SettableClock
 from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
@@ -127,3 +127,56 @@ def test_forgetting_takes_what_is_held_along(engine: MemoryEngine) -> None:
     engine.sessions.end("s", scope=ANN)
     engine.drain()
     assert not texts(engine, Status.ACTIVE, Status.CANDIDATE)
+
+
+class _Plain(HashEmbedder):
+    """It inherits the declaration, and does not make it."""
+
+
+class _Truthy(HashEmbedder):
+    incognito = 1  # type: ignore[assignment]
+
+
+class _Declared(HashEmbedder):
+    incognito = True
+
+
+@pytest.mark.covers("S4.40")
+def test_a_guest_takes_only_what_declares_that_it_keeps_nothing(home: Path) -> None:
+    """Declared on its own class, an embedder is taken; inherited, merely true, or on the object alone, it is refused."""
+    on_object = _Plain()
+    on_object.incognito = True  # type: ignore[misc]
+    for refused in (_Plain(), _Truthy(), on_object):
+        with pytest.raises(RefusedError, match="does not say that it keeps nothing"):
+            engrams.open(home=home, preset="layers", sessions__mode="guest", embed__incognito="own", embedder=refused)
+        with engrams.open(home=home, preset="layers", sessions__mode="guest", embedder=refused) as engine:
+            assert engine.embedder is not refused, "the preset gives a guest no vectors at all"
+    with engrams.open(home=home, preset="layers", sessions__mode="guest", embed__incognito="own", embedder=_Declared()) as engine:
+        assert engine.add("I keep bees", scope=ANN).outcome == "incognito"
+    assert not home.exists()
+
+
+@pytest.mark.covers("S4.10")
+def test_what_a_model_says_has_its_bounds(home: Path) -> None:
+    """Quotes of 1 to 280 characters, a turn that is there, a word for the confidence: a row that breaks one is left out, not mended."""
+    said = {"turn": 1, "text": "Ann prunes roses", "quote": "I prune roses", "subject": "user", "predicate": "prunes", "object": "roses"}
+    wrong = [
+        {"quote": ""},
+        {"quote": "x" * 281},
+        {"turn": -1},
+        {"turn": 0},
+        {"subject": "s" * 201},
+        {"predicate": "p" * 201},
+        {"confidence": "certain"},
+    ]
+    rows = [{**said, "text": f"Wrong {place}", "object": f"o{place}", **part} for place, part in enumerate(wrong)]
+    right = [{**said, "confidence": word, "text": f"Ann prunes {word}", "object": word} for word in ("low", "medium", "high")]
+    chat = {"chat__provider": "openai", "chat__model": "m", "write__debounce_seconds": 0.0, "write__policy": "off"}
+    with (
+        ScriptedModel(answer=lambda _request: {"statements": [*rows, *right], "decisions": []}) as model,
+        engrams.open(home=home, preset="layers", jobs__workers=0, chat__url=model.url, **chat) as engine,
+    ):
+        engine.observe(Turn("I prune roses", session="s"), scope=ANN)
+        engine.drain()
+        kept = engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)).records
+        assert {record.text: record.confidence for record in kept} == {"Ann prunes medium": 0.6, "Ann prunes high": 0.9}, "low is unsure"

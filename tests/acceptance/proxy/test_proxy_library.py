@@ -128,3 +128,63 @@ def test_add_takes_lines_and_lists(home: Path) -> None:
     assert "I keep bees" in shown
     assert "- I keep bees" not in shown
     run(home, arguments=("add", "--preset", "proxy", ""), status=1)
+
+
+@pytest.mark.covers("S2.29")
+def test_variety_is_a_setting(home: Path, clock: SettableClock) -> None:
+    """One of five that say the same, then what differs; with 1 the order is relevance alone; the first is always the best; 0 is none."""
+    said = [f"Ann likes coffee, said {number} times" for number in range(5)]
+    other = ["Ann likes coffee, hiking Peru", "Ann likes coffee, cups Delft"]
+
+    def found(engine: MemoryEngine, limit: int = 3) -> list[str]:
+        return [hit.record.text for hit in engine.search("Ann likes coffee", scope=CHAT, limit=limit).hits]
+
+    with opened(home, clock) as engine:
+        for text in (*said, *other):
+            engine.add(Turn(text), scope=CHAT, kind=Kind.FACT)
+        best = engine.explain("Ann likes coffee", scope=CHAT, limit=7).trace.rows[0].text
+        varied = found(engine)
+        assert varied[0] == best
+        assert set(other) <= set(varied)
+        assert len(set(said) & set(varied)) == 1
+        assert found(engine, 0) == []
+    with opened(home, clock, read__mmr_lambda=1.0) as engine:
+        assert set(found(engine)) <= set(said)
+    with opened(home, clock, embed__provider="null") as engine:
+        assert len(found(engine)) == 3, "without vectors nothing is taken for alike"
+
+
+@pytest.mark.covers("S2.27")
+def test_without_a_threshold_nothing_is_pruned(home: Path, clock: SettableClock) -> None:
+    """The judged relevance decides the order, and none is dropped for it; without a reranker the threshold is not in effect."""
+    with ScriptedModel(score=lambda _query, text: 0.9 if "garage" in text else 0.01) as model:
+        judge = {"rerank__provider": "http", "rerank__url": f"{model.url}/v1", "rerank__model": "m", "rerank__seconds": 20}
+        with opened(home, clock, **judge, rerank__threshold=0.0) as engine:
+            for text in ("The spare key of the boat is lost", "The spare key hangs in the garage"):
+                engine.add(Turn(text), scope=CHAT, kind=Kind.FACT)
+            found = engine.search("Where is the spare key?", scope=CHAT).hits
+            assert found[0].record.text.endswith("garage")
+            assert len(found) == 2
+    with opened(home, clock) as engine:
+        assert len(engine.search("Where is the spare key?", scope=CHAT).hits) == 2
+
+
+@pytest.mark.covers("S2.55")
+def test_files_metadata_are_filters(home: Path, clock: SettableClock) -> None:
+    """By role, conversation, time and what replaced it."""
+    with opened(home, clock) as engine:
+        for chat, role in (("c1", "user"), ("c1", "assistant"), ("c2", "user")):
+            engine.observe(Turn(f"The ferry of {chat} leaves, says the {role}", role), scope=(*ANN, "conversation", chat))  # type: ignore[arg-type]
+        clock.forward(days=2)
+        old = engine.add("I live in Paris.", scope=CHAT).derived[0].id
+        new = engine.add("I moved to Berlin.", scope=CHAT).derived[0].id
+
+        def found(*tests: tuple[str, str, object], **more: object) -> list[str]:
+            where = Where("and", tuple(Condition(*test) for test in tests))
+            return [record.text for record in engine.list(scope=ANN, where=where, **more).records]
+
+        assert found(("role", "eq", "assistant")) == ["The ferry of c1 leaves, says the assistant"]
+        assert len(found(("scope", "eq", "user/ann/conversation/c1"), ("text", "contains", "ferry"))) == 2
+        assert len(found(("recorded_at", "lt", "2026-03-02T00:00:00+00:00"))) == 3
+        gone = found(("superseded_by", "eq", new), statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,))
+        assert gone == [engine.get(old, scope=ANN).text]

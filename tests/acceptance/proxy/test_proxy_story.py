@@ -238,7 +238,7 @@ def test_a_fact_that_changed_is_replaced(door: Door) -> None:
     door.model.fail("http_500", only="chat", when="keep the summary", times=1)
     door.chat("Fact seven: I hate pizza", memory_id="c8")
     eventually(lambda: door.files("deleted/user/ann/conversation/c8/facts/*.md"))
-    (kept,) = facts(door, "c8")
+    (kept,) = eventually(lambda: len(found := facts(door, "c8")) == 1 and found)
     (gone,) = door.files("deleted/user/ann/conversation/c8/facts/*.md")
     assert "hate" in kept.read_text()
     id = re.search(r'^id: "?(\w+)', kept.read_text(), re.MULTILINE)[1]  # type: ignore[index]
@@ -278,3 +278,23 @@ def test_memory_asks_the_model_of_the_request(door: Door) -> None:
     """Extraction runs on the upstream, by the model that the client names."""
     door.chat("Fact eleven names the model", memory_id="c14", model="own-model")
     eventually(lambda: [r for r in door.model.requests if r.schema is not None and r.model == "own-model"])
+
+
+@pytest.mark.covers("S2.38")
+def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
+    """Said again, the fact keeps its id and its file; a blank statement makes none; a new one gets an id of its own."""
+    door.chat("Fact fifteen: the attic is dry", memory_id="c16")
+    (first,) = eventually(lambda: facts(door, "c16"))
+    kept = re.search(r'^id: "?(\w+)', first.read_text(), re.MULTILINE)[1]  # type: ignore[index]
+    door.chat("Fact fifteen: the attic is dry", memory_id="c16")
+    row = {"turn": 1, "subject": "user", "predicate": "noted", "object": "x"}
+    door.model.when(
+        r"\[1\][^\n]*blank blank", {"statements": [{**row, "text": "  ", "quote": "  "}, {**row, "text": "", "quote": "blank"}]}
+    )
+    door.chat("blank blank", memory_id="c16")
+    door.chat("Fact sixteen: the cellar is wet", memory_id="c16")
+    eventually(lambda: len(facts(door, "c16")) == 2)
+    ids = {re.search(r'^id: "?(\w+)', path.read_text(), re.MULTILINE)[1] for path in facts(door, "c16")}  # type: ignore[index]
+    assert kept in ids
+    assert len(ids) == 2
+    assert first in facts(door, "c16")

@@ -48,7 +48,7 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderCard:
-    """Facts about an embedding model.
+    """Facts about an embedding model: id, dimension, prefixes, floors.
     ``floors``: cosines that mean something for this model only (``duplicate``, ``related``, ``unrelated``), and the nearness below which
     nothing is near (``near``). ``inline``: fast enough to run inside a write (< 1 ms a text)."""
 
@@ -137,7 +137,7 @@ class MeasurableChat(Protocol):
     """Chat model that can be measured."""
 
     def measure(self) -> ChatModelMeasurement:
-        """Ask twice, within the model's own time-out. ModelError, BudgetError: no answer."""
+        """Measure the model's speed and abilities by two questions."""
         ...
 
 

@@ -22,7 +22,7 @@ NO_META: Meta = {}
 
 
 class Kind(StrEnum):
-    """Kind of a record."""
+    """Kind of a record: turn, fact, preference, rule, episode, …."""
 
     TURN = "turn"
     EXCHANGE = "exchange"
@@ -55,7 +55,7 @@ class Tier(StrEnum):
 
 
 class Status(StrEnum):
-    """Status of a record.
+    """Status of a record, from candidate to purged.
     Only ``active`` is retrievable by default."""
 
     CANDIDATE = "candidate"
@@ -251,7 +251,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Origin of a record.
+    """Origin of a record: channel, extractor, prompt, reason, files.
     ``channel`` sets its trust (user, assistant, import, tool, web, file)."""
 
     channel: str = "user"

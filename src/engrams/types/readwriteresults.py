@@ -47,7 +47,7 @@ class DerivedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Outcome of one write.
+    """Outcome of one write: id, derived memories, pending jobs, decisions.
     ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused (nothing stored),
     unsaved (nothing stored: it asked for that, answers what did, or nobody said it) or incognito (kept in memory only).
     ``searchable``: lexical, dense. ``pending``: what is still to do, as job names."""
@@ -76,7 +76,7 @@ class OutdatedMark:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One found record.
+    """One found record, with its score and derived facts.
     ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
 
     ``status`` is the record's, except that a turn says ``superseded`` if a later one ended it or all its facts were superseded.
@@ -173,7 +173,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Options of an import.
+    """Options of an import: format, and what is done with bad pieces.
 
     ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the file's). ``mark``: the id that stored
     memories carry."""

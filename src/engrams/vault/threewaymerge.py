@@ -16,7 +16,7 @@ _TEXTS = ("text", "caption", "summary")
 
 @dataclass(frozen=True, slots=True)
 class ThreeWayMergeResult:
-    """Fields new to our side, and our texts that theirs replace."""
+    """Merged field values of a record, and our texts that were replaced."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     lost: Mapping[str, Any] = field(default_factory=dict)

@@ -296,7 +296,7 @@ class IndexRowApplier:
 
 
 def _hash_content(lexemes: bytes, vector: bytes | None, scope: str, speaker: str) -> int:
-    """64 bits that tell a row's searched content, equal in every process."""
+    """Hash the searched content of a row to 64 bits."""
     return crc32(lexemes, crc32(f"{scope}\x1f{speaker}".encode())) << 32 | crc32(vector or b"")
 
 

@@ -97,7 +97,7 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Context of a read transaction; the connection must not be kept."""
+        """Borrow a connection within a read transaction."""
         self._check_open()
         with map_errors(self.label), encryption.share_home(self.path):
             if self.path is None:

@@ -33,7 +33,7 @@ class SqliteIndexFiles:
         return self._folder.load(key, mark) if mark and self._has_files() else None
 
     def read_epoch(self, connection: apsw.Connection) -> int:
-        """Count the purges: an index from before one must not be written."""
+        """Read the number of purges; older indexes must not be written."""
         return int(fetch_one(connection, "erasures")[0])
 
     def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
@@ -50,7 +50,7 @@ class SqliteIndexFiles:
         return False
 
     def unmark(self, connection: apsw.Connection, owner: str) -> None:
-        """Let an owner's file count no more, whatever becomes of it."""
+        """Invalidate an owner's index file."""
         execute(connection, "drop_index_mark", name_mark(owner))
         execute(connection, "add_erasure")
 

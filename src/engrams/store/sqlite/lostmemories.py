@@ -20,7 +20,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class MemoryRescueLoss:
-    """Memories of a damaged file that are gone.
+    """Memories that a rescue of a damaged file could not bring back.
 
     ``named``: their ids and owners, as far as an index still told them; ``unnamed``: how many more there were."""
 
@@ -36,7 +36,7 @@ class MemoryRescueLoss:
 
 
 def remember(path: Path, file: str, loss: MemoryRescueLoss | str) -> None:
-    """Add a loss to the list beside a database.
+    """Record lost memories in the file beside a database.
     ``file``: the damaged one's new name; a text: what is known instead."""
     if not loss:
         return

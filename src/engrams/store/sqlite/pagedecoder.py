@@ -185,7 +185,7 @@ class RawDatabasePages:
 
 
 def _fills(page: bytes, start: int, sizes: list[int]) -> bool:
-    """Test that cells of these sizes take what the page's head says."""
+    """Check that cells fill exactly the space that a page's header says."""
     count, content = struct.unpack_from(">HH", page, start + 3)
     return len(sizes) == count and sum(sizes) + _free_bytes(page, start) + (content or 65536) == len(page)
 

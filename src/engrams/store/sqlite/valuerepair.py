@@ -100,7 +100,7 @@ def mend_row(table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> tupl
 
 
 def _tests(table: str) -> Iterable[tuple[str, str]]:
-    """Conditions in SQL that hold for damaged values, by column."""
+    """SQL conditions that find damaged values, by column."""
     for column, words in _WORDS.get(table, {}).items():
         yield column, f"{column} NOT IN ({', '.join(repr(str(word)) for word in words)})"
     for column in _TIMES.get(table, ()):
@@ -120,5 +120,5 @@ def _is_json(text: str) -> bool:
 
 
 def _refuse(word: str) -> None:
-    """NaN and Infinity: Python reads them, SQLite does not."""
+    """Refuse NaN and Infinity in JSON, which SQLite cannot read."""
     raise ValueError(word)

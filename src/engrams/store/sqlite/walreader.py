@@ -24,7 +24,7 @@ _USUAL_SIZE = 4096
 
 @dataclass(frozen=True, slots=True)
 class WalPages:
-    """Content of a log.
+    """Newest version of each page in a write-ahead log.
 
     ``size``: bytes of a page, 0 for no log. ``newest``: the last committed page of each number. ``doubtful``: pages of damaged frames, and
     the ones they replaced. ``damaged``: SQLite would leave out committed frames. ``cut``: the log's index knows of frames that are gone;

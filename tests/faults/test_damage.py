@@ -53,6 +53,7 @@ NAMED: dict[str, Callable[[bytes], bytes]] = {
     "no header": lambda data: bytes(100) + data[100:],
     "no schema page": lambda data: data[:100] + b"\xff" * (PAGE - 100) + data[PAGE:],
     "pages 2 to 5 zeroed": lambda data: data[:PAGE] + bytes(4 * PAGE) + data[5 * PAGE :],
+    "its last page cut": lambda data: data[: -PAGE - 100],
     "cut in half": lambda data: data[: len(data) // 2 + 100],
 }
 FAST = ("a byte of the schema", "a byte of a column's name", "cut in half")

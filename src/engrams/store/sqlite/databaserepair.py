@@ -18,6 +18,7 @@ from engrams.settings import StoreSettings
 from engrams.store.folderlock import lock_folder
 from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
 from engrams.store.sqlite import connections, lostmemories, schemasetup, termids
+from engrams.store.sqlite.errormapping import is_short_read
 from engrams.store.sqlite.valuerepair import find_invalid
 from engrams.store.sqlite.walreader import read_log
 
@@ -78,9 +79,11 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
                 raise apsw.CorruptError("a column is called otherwise than it was made")
             small = int(connection.pragma("page_count")) * int(connection.pragma("page_size")) <= _CHECKED_WHOLE
             bad = small and bool(find_problems(connection))
-    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError) as problem:
         if connection is not None:
             connections.close_replaced(connection)
+        if isinstance(problem, apsw.IOError) and not is_short_read(problem):
+            raise
         encryption.require_own_file(path)
         return True
     (connections.close_replaced if bad else apsw.Connection.close)(connection)

@@ -35,6 +35,11 @@ def map_errors(place: str) -> Iterator[None]:
         raise InputError("A number does not fit into 64 bits.") from problem
 
 
+def is_short_read(problem: apsw.Error) -> bool:
+    """True where a file ends before a page that it should hold."""
+    return bool(getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
+
+
 def to_engrams_error(problem: apsw.Error | OSError, place: str) -> EngramsError:
     """Engrams error for one of SQLite or the operating system."""
     match problem:
@@ -50,6 +55,8 @@ def to_engrams_error(problem: apsw.Error | OSError, place: str) -> EngramsError:
             return StoreError(f"{place} is busy.", hint=BUSY)
         case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
             return StoreError(f"{place} is damaged: {problem}.", hint=MEND)
+        case apsw.IOError() if is_short_read(problem):
+            return StoreError(f"{place} is damaged: its end is missing.", hint=MEND)
         case apsw.IOError():
             return StoreError(f"Reading or writing {place} failed: {problem}.", hint="Look at the disk; nothing acknowledged was lost.")
         case apsw.NoMemError():

@@ -25,6 +25,18 @@ def test_a_new_file_stays_its_folders_owners(desk: Desk) -> None:
     assert desk.engine.list(scope=("user", "alice")).records
 
 
+def test_a_model_s_memory_tool_writes_to_nobody_else(desk: Desk) -> None:
+    """What the tool of one owner creates or edits with another's name in its front matter never becomes the other's memory."""
+    kept = desk.add("My dentist is Doctor Brown.")
+    tool = desk.vault.tool(Scope(("user", "alice")))
+    tool.create("/memories/entries/facts/owed.md", "---\nscope: user/bob\n---\nBob owes Alice a thousand.\n")
+    path = f"/memories/entries/facts/{desk.file(kept).name}"
+    tool.str_replace(path, "scope: user/alice", "scope: user/bob")
+    desk.vault.sync()
+    assert not desk.engine.list(scope=BOB).records
+    assert desk.engine.get(kept.id, scope=("user", "alice")).text == "My dentist is Doctor Brown."
+
+
 def test_a_pipe_is_reported_and_never_opened(desk: Desk) -> None:
     """Syncing neither waits for it nor for its lock."""
     place = desk.root / "entries/user/alice/facts/x.md"

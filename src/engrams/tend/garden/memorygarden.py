@@ -109,7 +109,11 @@ class MemoryGarden:
         if fresh:
             return fresh[-1]
         if job is None:
-            raise ConflictError("Another cycle is running; this one comes after it.", hint="`engrams garden status` shows how it went.")
+            seconds = self._deps.settings.jobs.lease_seconds
+            raise ConflictError(
+                "Another cycle is running, or was killed just now; this one comes after it.",
+                hint=f"A killed one is let go of after {seconds:.0f} s (`jobs.lease_seconds`). `engrams garden status` shows how it went.",
+            )
         failed = [each.error for each in self._deps.store.queue(("waiting", "dead"), 1000) if each.id == job.id and each.error]
         raise ConflictError(f"The cycle did not end: {failed[0] if failed else 'it was taken over'}", hint="`engrams status` shows it.")
 

@@ -34,11 +34,13 @@ from bench.changes.data import (  # noqa: E402
 )
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changedetection.boostedtrees import BoostedTrees, compete, join_odds  # noqa: E402
+from engrams.write.changedetection.boostedtrees import BoostedTrees, MessageScorer, compete  # noqa: E402
+from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/write/changedetection/weights.npz"
-FOLDS, BINS, LEAST_CASES = 5, 15, 4
+FOLDS, BINS, LEAST_CASES, TREES, RIDGE, MISSED = 4, 15, 4, 300, 2.0, 0.03
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,10 @@ class Boosting:
 
     trees: int
     seed: int
-    depth: int = 3
-    rate: float = 0.05
+    depth: int = 4
+    rate: float = 0.07
     rows: float = 0.6
-    columns: float = 0.3
+    columns: float = 0.2
     penalty: float = 5.0
     least: float = 0.75
 
@@ -107,35 +109,64 @@ def measure_rarity(cases: Sequence[Case]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageSamples:
+    """Single messages with their scenario and label: it says something that can end, or it tells a change."""
+
+    messages: Sequence[MessageFeatures]
+    cases: Array
+    y: Array
+
+    def find_floor(self) -> float:
+        """Return the score that all but a few of those told a change reach, by scorers that did not see them."""
+        lines = [self.fit(fold) for fold in range(FOLDS)]
+        right = [max(lines[case % FOLDS].score(one)) for one, case, y in zip(self.messages, self.cases.tolist(), self.y, strict=True) if y]
+        return float(np.quantile(right, MISSED))
+
+    def fit(self, fold: int = -1) -> MessageScorer:
+        """Fit a logistic regression without the scenarios of one fold."""
+        use = self.cases % FOLDS != fold
+        x = np.stack([np.hstack(describe_message(one))[0] for one, used in zip(self.messages, use, strict=True) if used]).astype(float)
+        return MessageScorer(_fit_line(x, self.y[use], np.where(self.y[use] == 1, 2.0, 1.0), np.full(x.shape[1], RIDGE)))
+
+
+def gather_messages(known: Sequence[Pair], talks: Sequence[Pair]) -> tuple[MessageSamples, MessageSamples]:
+    """Gather what can end and what cannot, and what tells a change and what does not."""
+    said = {id(one): (pair.case, one) for pair in known for one in (pair.old, pair.new)}
+    chatter = {id(pair.new): (pair.case, pair.new) for pair in talks}
+    news = {id(pair.new) for pair in known if pair.label}
+    states = {id(pair.old) for pair in known if pair.about}
+    sets = []
+    for right, unsure in ((states, news - states), (news, set[int]())):
+        some = {name: held for name, held in {**said, **chatter}.items() if name not in unsure}
+        cases, messages = np.array([case for case, _ in some.values()]), [one for _, one in some.values()]
+        sets.append(MessageSamples(messages, cases, np.array([float(name in right) for name in some])))
+    return sets[0], sets[1]
+
+
+@dataclass(frozen=True, slots=True)
 class Samples:
-    """Features and labels of pairs; of strangers the features only.
-    ``talk``: of talks, where nothing ends; ``long``: among other messages."""
+    """Pairs with their features, labels and weights.
+    ``talk``: of talks, where nothing ends; ``mixed``: made of messages of several scenarios."""
 
     pairs: Sequence[Pair]
     x: Array
     y: Array
     cases: Array
-    talk: Array
-    long: Array
-    strangers: Array
-    stranger_cases: Array
+    weights: Array
+    talk: Flags
+    mixed: Flags
 
-    def fit(self, fold: int = -1) -> tuple[BoostedTrees, BoostedTrees]:
-        """Fit both sets of trees without the scenarios of one fold."""
+    def fit(self, fold: int = -1) -> BoostedTrees:
+        """Fit trees without the scenarios of one fold."""
         use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
-        about, far = use & np.array([pair.about for pair in self.pairs]), self.stranger_cases % FOLDS != fold
-        change = Boosting(400, 0).fit(self.x[use], self.y[use], np.where(self.y[use] == 1, 2.0, 1.0) * np.where(self.long, 0.5, 1.0)[use])
-        x = np.vstack([self.x[about], self.strangers[far], self.x[use & self.talk]])
-        y = np.concatenate([np.ones(about.sum()), np.zeros(len(x) - about.sum())])
-        return change, Boosting(250, 1).fit(x, y, np.where(y == 1, 3.0, 1.0))
+        return Boosting(TREES, 0).fit(self.x[use], self.y[use], self.weights[use])
 
     def cross_validate(self) -> Array:
-        """Return each pair's joint log odds by models that did not see its scenario."""
+        """Return each pair's joint log odds by trees that never saw its scenario."""
         odds = np.zeros(len(self.y))
         for fold in range(FOLDS):
-            change, related = self.fit(fold)
             rows = self.cases % FOLDS == fold
-            odds[rows] = join_odds(change.score(self.x[rows]), related.score(self.x[rows]))
+            odds[rows] = self.fit(fold).score(self.x[rows])
         by_message: dict[int, list[int]] = defaultdict(list)
         for place, pair in enumerate(self.pairs):
             by_message[id(pair.new)].append(place)
@@ -144,20 +175,41 @@ class Samples:
         return odds
 
 
+def score_messages(pairs: Sequence[Pair], states: MessageSamples, news: MessageSamples) -> Array:
+    """Return the scores of both sides of pairs by scorers that did not see their scenario [pairs, 4]."""
+    lines = [(states.fit(fold), news.fit(fold)) for fold in range(FOLDS)]
+    known: dict[tuple[int, int, int], tuple[float, float]] = {}
+
+    def score(side: int, message: MessageFeatures, fold: int) -> tuple[float, float]:
+        name = (side, id(message), fold)
+        if name not in known:
+            known[name] = lines[fold][side].score(message)
+        return known[name]
+
+    return np.array([(*score(0, pair.old, pair.case % FOLDS), *score(1, pair.new, pair.case % FOLDS)) for pair in pairs])
+
+
 def calibrate(odds: Array, y: Array) -> tuple[float, float]:
     """Fit scale and shift of a logistic curve (Platt)."""
-    x, beta = np.stack([odds, np.ones(len(odds))], 1), np.array([1.0, 0.0])
-    for _ in range(50):
+    scale, shift = _fit_line(odds[:, None], y, np.ones(len(y)), np.full(1, 1e-6)).tolist()
+    return scale, shift
+
+
+def _fit_line(x: Array, y: Array, weights: Array, ridge: Array, steps: int = 8) -> Array:
+    x = np.hstack([x, np.ones((len(x), 1))])
+    beta, penalty = np.zeros(x.shape[1]), np.append(ridge, 1e-6)
+    for _ in range(steps):
         p = 1 / (1 + np.exp(-x @ beta))
-        beta -= np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + 1e-6 * np.eye(2), x.T @ (p - y))
-    return float(beta[0]), float(beta[1])
+        bend = (x * (weights * p * (1 - p) + 1e-6)[:, None]).T @ x + np.diag(penalty)
+        beta -= np.linalg.solve(bend, x.T @ (weights * (p - y)) + penalty * beta)
+    return beta
 
 
 def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> None:
     """Print how many scenarios come out right at thresholds of the probability."""
     best: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for pair, value, long in zip(samples.pairs, chance.tolist(), samples.long.tolist(), strict=True):
-        if long or pair.case >= len(cases):
+    for pair, value, mixed in zip(samples.pairs, chance.tolist(), samples.mixed.tolist(), strict=True):
+        if mixed or pair.case >= len(cases):
             continue
         best[pair.case][pair.label] = max(best[pair.case][pair.label], value)
     now = {case: scores for case, scores in best.items() if not cases[case]["as_of"]}
@@ -167,7 +219,7 @@ def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> Non
     for place in np.flatnonzero(samples.talk).tolist():
         name = id(samples.pairs[place].new)
         talks[name] = max(talks[name], float(chance[place]))
-    print(f"{len(changes)} changes, {len(traps)} traps, {len(talks)} messages of talks; five folds\n")
+    print(f"{len(changes)} changes, {len(traps)} traps, {len(talks)} messages of talks; {FOLDS} folds\n")
     print("| from | changes found | other pairs of them taken | traps left alone | right of what is taken | messages of talks taken |")
     print("|---|---|---|---|---|---|")
     for limit in np.arange(0.18, 0.98, 0.04).tolist():
@@ -178,16 +230,16 @@ def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> Non
         print(f"| {limit:.2f} | {shares} | {chatter} |")
 
 
-def write_weights(trees: tuple[BoostedTrees, BoostedTrees], rarity: dict[str, float], curve: tuple[float, float]) -> None:
+def write_weights(
+    trees: BoostedTrees, scorers: tuple[MessageScorer, MessageScorer], rarity: dict[str, float], numbers: dict[str, float]
+) -> None:
     """Write the model file."""
-    held: dict[str, Any] = {"scale": curve[0], "shift": curve[1]}
+    held: dict[str, Any] = {**numbers, "base": trees.base}
     held["words"] = np.frombuffer("\n".join(rarity).encode(), np.uint8)
     held["rarity"] = np.array(list(rarity.values()), np.float32)
-    for name, one in zip(("change", "related"), trees, strict=True):
-        held[f"{name}_columns"] = one.columns.astype(np.int16)
-        held[f"{name}_limits"] = one.limits.astype(np.float32)
-        held[f"{name}_leaves"] = one.leaves.astype(np.float32)
-        held[f"{name}_base"] = one.base
+    held["columns"] = trees.columns.astype(np.int16)
+    held["limits"], held["leaves"] = trees.limits.astype(np.float32), trees.leaves.astype(np.float32)
+    held["states"], held["news"] = (one.weights.astype(np.float32) for one in scorers)
     np.savez_compressed(WEIGHTS, **held)
     print(f"\n{WEIGHTS.relative_to(ROOT)}: {WEIGHTS.stat().st_size:,} bytes")
 
@@ -201,20 +253,23 @@ def main() -> None:
     rarity = measure_rarity(cases)
     inner = build_pairs(cases)
     known = [*inner, *build_plain_pairs(len(cases))]
-    talks, longer = build_talk_pairs(1 + max(pair.case for pair in known), cases), build_long_pairs(cases, inner)
-    pairs, strangers = [*known, *talks, *longer], build_strangers(cases)
-    place = np.arange(len(pairs))
+    talks = build_talk_pairs(1 + max(pair.case for pair in known), known, rarity)
+    parts = {"known": known, "talk": talks, "long": build_long_pairs(cases, inner), "strange": build_strangers(cases)}
+    pairs = [pair for part in parts.values() for pair in part]
+    part = np.repeat(list(parts), [len(some) for some in parts.values()])
+    states, news = gather_messages(known, talks)
+    y = np.array([float(pair.label) for pair in pairs])
+    weights = np.where(y == 1, 2.0, 1.0) * np.where((part == "long") | (part == "talk"), 0.5, 1.0)
     samples = Samples(
-        pairs, to_features(pairs, rarity), np.array([float(pair.label) for pair in pairs]), np.array([pair.case for pair in pairs]),
-        (place >= len(known)) & (place < len(pairs) - len(longer)), place >= len(pairs) - len(longer),
-        to_features(strangers, rarity), np.array([pair.case for pair in strangers]),
+        pairs, np.hstack([to_features(pairs, rarity), score_messages(pairs, states, news)]), y, np.array([pair.case for pair in pairs]),
+        weights, part == "talk", np.isin(part, ["long", "strange"]),
     )  # fmt: skip
     odds = samples.cross_validate()
-    sure = np.array([pair.learn for pair in pairs]) & ~samples.long
-    scale, shift = calibrate(odds[sure], samples.y[sure])
+    sure = np.array([pair.learn for pair in pairs]) & ~samples.mixed
+    scale, shift = calibrate(odds[sure], y[sure])
     print_figures(samples, cases, 1 / (1 + np.exp(-(scale * odds + shift))))
     if not given.dry_run:
-        write_weights(samples.fit(), rarity, (scale, shift))
+        write_weights(samples.fit(), (states.fit(), news.fit()), rarity, {"floor": news.find_floor(), "scale": scale, "shift": shift})
 
 
 if __name__ == "__main__":

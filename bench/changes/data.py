@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from engrams.models.embed.staticembedder import BuiltinEmbedder
 from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pair, read_message
 
 FOLDER = Path(__file__).with_name("scenarios")
-FILES = ("daily", "work", "chats", "assistants")
+FILES = ("daily", "work", "chats", "assistants", "people")
 _SEED = 5
 _NOON = datetime(2025, 3, 3, 12, tzinfo=UTC)
 
@@ -122,21 +122,49 @@ def build_plain_pairs(first: int) -> list[Pair]:
     return pairs
 
 
-def build_talk_pairs(first: int, cases: Sequence[Case], others: int = 3) -> list[Pair]:
-    """Return pairs of ``talks.txt``, where nothing ends, and each message after some of other talks and of scenarios.
-
-    Each talk counts as a scenario from the number ``first`` on; a week lies between its messages."""
+def read_talks() -> list[list[MessageFeatures]]:
+    """Read ``talks.txt``: in sessions of six to fourteen messages, days apart; in every other talk two minutes between messages."""
     embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
-    talks = [talk.splitlines() for talk in (FOLDER.parent / "talks.txt").read_text("utf-8").strip().split("\n\n")]
-    known = [line["text"] for case in cases if case["lang"] == "en" for line in case["say"] if line["who"] != "assistant"]
-    read = [[read_message(text, "user", _NOON + timedelta(days=7 * place), embed) for place, text in enumerate(talk)] for talk in talks]
+    talks = []
+    for number, talk in enumerate((FOLDER.parent / "talks.txt").read_text("utf-8").strip().split("\n\n")):
+        at, left, said = _NOON, 0, []
+        for text in talk.splitlines():
+            if not left:
+                left, at = chance.randint(6, 14), at + timedelta(days=chance.randint(3, 30))
+            left, at = left - 1, at + timedelta(minutes=0 if number % 2 else 2)
+            said.append(read_message(text, "user", at, embed))
+        talks.append(said)
+    return talks
+
+
+def build_talk_pairs(first: int, known: Sequence[Pair], rarity: Mapping[str, float], near: int = 11, strange: int = 4) -> list[Pair]:
+    """Return messages of talks, where nothing ends, each with the nearest before it; some of these from other talks and scenarios.
+
+    Each talk counts as a scenario from the number ``first`` on."""
+    chance, talks = random.Random(_SEED), read_talks()
+    others = {id(one): one for pair in known for one in (pair.old, pair.new)}.values()
+    pool = [
+        *((number, place, one) for number, talk in enumerate(talks) for place, one in enumerate(talk)),
+        *((-1, 0, one) for one in others),
+    ]
+    rows = np.stack([one.rows[0] for _, _, one in pool])
+    holding: dict[str, list[int]] = {}
+    for place, (_, _, one) in enumerate(pool):
+        for word in one.whole.words:
+            holding.setdefault(word, []).append(place)
     pairs = []
-    for number, talk in enumerate(read):
-        strange = [one for other, each in enumerate(read) if other != number for one in each]
-        for place, new in enumerate(talk):
-            some = [read_message(text, "user", _NOON, embed) for text in chance.sample(known, others)]
-            far = [replace(one, at=new.at - timedelta(days=chance.randint(0, 90))) for one in (*chance.sample(strange, others), *some)]
-            pairs.extend(Pair(first + number, old, new, False, True, False) for old in (*talk[:place], *far))
+    for number, at, new in pool[: -len(others)]:
+        shared = np.zeros(len(pool))
+        for word in new.whole.words:
+            shared[holding[word]] += rarity.get(word, rarity[""])
+        found, foreign = 0, 0
+        for place in (-(rows @ new.rows[0] + shared / (shared.max() + 1e-6))).argsort(kind="stable").tolist():
+            talk, said, old = pool[place]
+            if found == near or (talk == number and said >= at) or (talk != number and foreign == strange):
+                continue
+            gap = timedelta(days=chance.choice([1, 5, 20, 60, 120, 240]) * chance.random())
+            pairs.append(Pair(first + number, old if talk == number else replace(old, at=new.at - gap), new, False, True, False))
+            found, foreign = found + 1, foreign + (talk != number)
     return pairs
 
 

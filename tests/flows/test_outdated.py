@@ -240,3 +240,63 @@ def test_news_of_another_slot_casts_no_doubt(home: Path) -> None:
         assert memory.drain(30)
         shown = memory.context("Where do I live?", scope=ME).text
     assert "The user moved to Berlin" in shown and "outdated" not in shown
+
+
+def test_plain_statement_may_end_something(tmp_path: Path) -> None:
+    """A change without a word or a number that marks it is looked for too."""
+    with open_eager(tmp_path) as memory:
+        say(memory, "We keep two goats behind the barn.", "The goats went to the petting zoo, the barn is so quiet.")
+        assert find(memory, "Do we keep goats?", "We keep two goats").outdated is not None
+
+
+def test_correction_is_compared_with_what_was_said_just_before(tmp_path: Path) -> None:
+    """A correction is compared with the last messages of its session, however many older ones are nearer in words."""
+    stations = (
+        "Leeds",
+        "York",
+        "Hull",
+        "Derby",
+        "Ely",
+        "Crewe",
+        "Rugby",
+        "Stoke",
+        "Bath",
+        "Exeter",
+        "Truro",
+        "Oban",
+        "Wick",
+        "Ayr",
+        "Perth",
+    )
+    with open_eager(tmp_path, write__changes__mark_at=0.03) as memory:
+        say(memory, *(f"Sorry, I misread the sign of the station in {name} again." for name in stations), days=3)
+        for minute, line in enumerate(("Room 12 has the projector.", "Correction, it's room 14, I misread the sign.")):
+            memory.observe([Turn(line, at=START + timedelta(days=400, minutes=minute), session="later")], scope=ME)
+        assert memory.drain(30)
+        assert find(memory, "Which room has the projector?", "Room 12").outdated is not None
+
+
+def test_ordinary_talk_gets_no_mark(home: Path) -> None:
+    """At the defaults, events, thanks, elaborations and requests with code doubt nothing."""
+    said = (
+        "Hey Rosa! I won my first bowling tournament last week, it felt amazing!",
+        "Thanks so much, your support really keeps me going.",
+        "Bowling is my way to relax after work, I forget everything.",
+        "I'm trying to build a score sheet with Flask 2.3, can you help me with the form? ```python\nscores = [7, 9]\n```",
+        "Hi Rosa, long time no see! So much has happened. I won another tournament on Friday, what a night!",
+        "Thanks, I really appreciate it. You always cheer me up!",
+        "Playing really helps me to let go of stress, it clears my head.",
+        "I'm having trouble with the tests of my score sheet, can you review this? ```python\nassert total([7, 8]) == 15\n```",
+    )
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, *said, days=9)
+        hits = memory.search("bowling tournament score sheet support relax", scope=ME, limit=20).hits
+    assert len(hits) >= 6
+    assert all(hit.outdated is None for hit in hits)
+
+
+def test_news_that_names_the_old_value_casts_doubt(home: Path) -> None:
+    """Where the newer statement names what the older one says, another slot is no reason to leave it alone."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, "Priya is our product manager.", "Priya moved to marketing. Our PM is Mateo now.")
+        assert find(memory, "Who is our product manager?", "is our product").outdated is not None

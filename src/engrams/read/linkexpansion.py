@@ -209,7 +209,7 @@ def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | 
     if not successors:
         return None
     sure = hit.status is Status.SUPERSEDED or hit.outdated is None
-    least = 0.0 if sure or hit.outdated is None else (1 - hit.outdated.probability) * hit.score
+    least = 0.0 if sure or hit.outdated is None else (1 - hit.outdated.probability) ** 2 * hit.score
     below = range(place + 1, len(order) if sure or place >= _BEST else min(_BEST, len(order)))
     return next((n for n in below if _is_among(order[n], successors) and order[n].score >= least and order[n].record.id not in moved), None)
 

@@ -13,9 +13,9 @@ class ChangeDetectionSettings(SettingsSection):
     """The learned detector of changes, where rules reconcile."""
 
     enabled: bool = Field(True, description="Close or mark what a later message of the same speaker makes outdated, however it is said.")
-    close_at: Share = Field(0.9, ge=0, le=1, description="Probability from which the older statement is superseded.")
+    close_at: Share = Field(0.94, ge=0, le=1, description="Probability from which the older statement is superseded.")
     mark_at: Share = Field(
-        0.34, ge=0, le=1, description="Probability from which the older statement is shown as possibly outdated, after the newer one."
+        0.33, ge=0, le=1, description="Probability from which the older statement is shown as possibly outdated, after the newer one."
     )
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pair
+from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message, describe_pair
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,34 +46,47 @@ class BoostedTrees:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageScorer:
+    """Linear score of one message by itself.
+    ``weights``: one for each column of a vector, one for each cue, and the base."""
+
+    weights: npt.NDArray[np.float64]
+
+    def score(self, message: MessageFeatures) -> tuple[float, float]:
+        """Return the scores of the whole message and its best clause."""
+        rows, cues = describe_message(message)
+        width = rows.shape[1]
+        found = rows @ self.weights[:width] + cues @ self.weights[width:-1] + self.weights[-1]
+        return float(found[0]), float(found[1:].max())
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeDetectionModel:
-    """Trained trees that judge whether a message outdates an earlier one.
+    """Trained trees for pairs, scorers of single messages, rarity of words.
 
-    ``scale`` and ``shift`` make the joint log odds a calibrated probability."""
+    ``states``: if an older message says something that can end; ``news``: if a newer one tells a change, which below ``floor`` it never
+    does. ``scale`` and ``shift`` make log odds a calibrated probability."""
 
-    change: BoostedTrees
-    related: BoostedTrees
+    trees: BoostedTrees
+    states: MessageScorer
+    news: MessageScorer
     rarity: Mapping[str, float]
+    floor: float
     scale: float
     shift: float
+
+    def is_news(self, new: MessageFeatures) -> bool:
+        """True unless a message by itself is no news of a change."""
+        return max(self.news.score(new)) >= self.floor
 
     def judge(self, earlier: Sequence[MessageFeatures], new: MessageFeatures) -> list[float]:
         """Return the probability that each earlier message is outdated, 0..1."""
         import numpy as np
 
-        rows = np.array([describe_pair(old, new, self.rarity) for old in earlier], dtype=np.float64)
-        odds = compete(join_odds(self.change.score(rows), self.related.score(rows)))
+        told = self.news.score(new)
+        rows = np.array([[*describe_pair(old, new, self.rarity), *self.states.score(old), *told] for old in earlier], dtype=np.float64)
+        odds = compete(self.trees.score(rows))
         return [1 / (1 + math.exp(-(self.scale * value + self.shift))) for value in odds.tolist()]
-
-
-def join_odds(change: npt.NDArray[np.float64], related: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Combine the log odds that a message changes and concerns another.
-    The relation gets a bonus of one."""
-    import numpy as np
-
-    joint = np.clip(1 / ((1 + np.exp(-change)) * (1 + np.exp(-related - 1))), 1e-9, 1 - 1e-9)
-    odds: npt.NDArray[np.float64] = np.log(joint / (1 - joint))
-    return odds
 
 
 def compete(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -95,14 +108,11 @@ def load_model() -> ChangeDetectionModel:
     with np.load(_WEIGHTS) as held:
         words = bytes(held["words"]).decode().split("\n")
         rarity = dict(zip(words, held["rarity"].astype(float).tolist(), strict=True))
-        change, related = (
-            BoostedTrees(
-                held[f"{name}_columns"].astype(np.int64), held[f"{name}_limits"].astype(np.float64),
-                held[f"{name}_leaves"].astype(np.float64), float(held[f"{name}_base"]),
-            )
-            for name in ("change", "related")
-        )  # fmt: skip
-        return ChangeDetectionModel(change, related, rarity, float(held["scale"]), float(held["shift"]))
+        trees = BoostedTrees(
+            held["columns"].astype(np.int64), held["limits"].astype(np.float64), held["leaves"].astype(np.float64), float(held["base"])
+        )
+        states, news = (MessageScorer(held[name]) for name in ("states", "news"))
+        return ChangeDetectionModel(trees, states, news, rarity, *(float(held[name]) for name in ("floor", "scale", "shift")))
 
 
 def nearest_clause(old: MessageFeatures, new: MessageFeatures) -> str:

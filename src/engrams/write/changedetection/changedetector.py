@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from engrams.write.changedetection.pairfeatures import MessageFeatures
 
 _SAID = (Kind.TURN, Kind.NOTE)
-_NEAREST = 6
-_LATEST = 6
+_NEAREST = 10
+_LATEST = 3
+# Taken beside the nearest: the message itself and what is no candidate are among them.
+_SPARE = 4
 _WIDTH = 40
 _MOST_FACTS = 50
 _MOST_READ = 512
@@ -60,7 +62,7 @@ class ChangeDetector:
         detected = self._detect(record)
         told = self._find_facts(record) if detected else ()
         for found in detected:
-            if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old), told):
+            if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old), told, record.text):
                 continue
             reason = f"a later statement ends it, probability {found.probability:.2f}"
             certain = found.probability >= self._settings.close_at
@@ -78,13 +80,13 @@ class ChangeDetector:
         What an assistant says ends nothing."""
         if record.kind not in _SAID or record.role == "assistant" or record.status not in (Status.ACTIVE, Status.ARCHIVED):
             return []
-        earlier = self._find_earlier(record)
-        if not earlier:
+        new, model = self._read(record), load_model()
+        if not model.is_news(new) or not (earlier := self._find_earlier(record)):
             return []
-        new, read = self._read(record), [self._read(old) for old in earlier]
+        read = [self._read(old) for old in earlier]
         found = [
             DetectedChange(old, chance, nearest_clause(message, new), len(message.clauses) > 1)
-            for old, message, chance in zip(earlier, read, load_model().judge(read, new), strict=True)
+            for old, message, chance in zip(earlier, read, model.judge(read, new), strict=True)
             if chance >= self._settings.mark_at
         ]
         return sorted(found, key=lambda one: (-one.probability, one.old.id))
@@ -99,17 +101,18 @@ class ChangeDetector:
         """Find what the speaker said before.
         The nearest in words and meaning, and the latest of the session."""
         reach = scopes_in_reach(record.scope, self._reach)
-        latest: Sequence[Record] = ()
-        if record.session:
-            latest = self._store.find(RecordQuery(reach, _SAID, session=record.session, limit=2 * _LATEST)).records
         words = tuple((word, 1.0) for word in dict.fromkeys(terms(record.text)))
         rows = self._store.vectors(record.scope.owner, [record.id], self._model) if self._model else None
         vector = rows[0] if rows is not None and rows[0].any() else None
         pool = self._store.seek(CandidateSearchQuery(reach, record.recorded_at, words, vector, self._model, _WIDTH, kinds=_SAID))
-        places = (-(pool.bm + pool.cos)).argsort(kind="stable")[: 2 * _NEAREST]
+        places = (-(pool.bm + pool.cos)).argsort(kind="stable")[: _NEAREST + _SPARE]
         near = self._store.get(record.scope.owner, [pool.ids[place] for place in places])
-        found = [one for one in {one.id: one for one in (*near, *latest)}.values() if _is_earlier(one, record)]
-        return found[: _NEAREST + _LATEST]
+        latest: Sequence[Record] = ()
+        if record.session:
+            latest = self._store.find(RecordQuery(reach, _SAID, session=record.session, limit=2 * _LATEST)).records
+        found = [one for one in near if _is_earlier(one, record)][:_NEAREST]
+        just = [one for one in latest if _is_earlier(one, record) and one not in found][:_LATEST]
+        return [*found, *just]
 
     def _split_facts(self, found: DetectedChange, changes: DigestChangeSet) -> tuple[Sequence[Record], Sequence[Record]]:
         """Split the open facts into those that end and those that stay.
@@ -125,11 +128,13 @@ class ChangeDetector:
         ).records
 
 
-def _is_other_slot(old: Sequence[Record], new: Sequence[Record]) -> bool:
-    """True where both are understood, and share no single-valued slot."""
-    slots = {(fact.subject, fact.predicate) for fact in old}
-    told = {(fact.subject, fact.predicate) for fact in new}
-    return bool(slots and told) and not slots & told and all(predicate in SINGLE for _, predicate in slots)
+def _is_other_slot(old: Sequence[Record], new: Sequence[Record], text: str) -> bool:
+    """True where both are understood, and share no single-valued slot.
+    Not where the newer text names an older value."""
+    slots, told = ({(fact.subject, fact.predicate) for fact in facts} for facts in (old, new))
+    if not (slots and told) or slots & told or not all(predicate in SINGLE for _, predicate in slots):
+        return False
+    return set(terms(text)).isdisjoint(word for fact in old for word in terms(fact.object))
 
 
 def _is_earlier(old: Record, new: Record) -> bool:

@@ -15,6 +15,9 @@ from engrams.text.textcaches import text_cache
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    import numpy.typing as npt
+
     from engrams.ports.modelports import Floats
 
     Embed = Callable[[list[str]], Floats]
@@ -102,7 +105,18 @@ _QUOTE = re.compile(r"[\"“”„«»「『]([^\"“”„«»」』]+)[\"“�
 _QUESTION = re.compile(r"[?？]|か。?$|吗$")
 _LAUGH = re.compile("[😂🤣😅😜😆🙃]|:\\)|;\\)|xd\\b|lol|haha|mdr|jaja|哈哈|笑|ｗｗ|/s\\b")
 _JOY = re.compile("[🎉😭🥳💪🙌😢💔]|!{2,}|！{2,}")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TASK = re.compile(
+    r"\b(?:can|could|would) you (?:please |also )?(?:help|show|explain|review|check|give|suggest|provide|recommend|write)\b"
+    r"|\bi'?m (?:trying|working on|having (?:some )?(?:trouble|issues|difficulties)|getting an?|encountering|considering|wondering)\b"
+    r"|\bhow (?:can|do|would|should) i\b|\bi(?:'d| would) like (?:to|some)\b|\bi want to (?:make sure|improve|know)\b",
+    re.IGNORECASE,
+)
 _MOST_CLAUSES = 6
+_FEW_WORDS = 3
+# Beside a unit vector: so that a cue counts about as much as a few columns.
+_MOST_CUES, _CUE_WEIGHT = 2, 0.3
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +156,19 @@ _MAY = tuple(
 
 
 def may_change(text: str) -> bool:
-    """True unless a message has nothing that speaks of a change."""
-    counts = count_cues(fold(text[:2000]))
-    return any(counts[place] for place in _MAY) or bool(_NUMBER.search(text))
+    """True unless a message has nothing that could speak of a change.
+    A plain statement could: "so we're henless now"."""
+    text = text[:_LONGEST]
+    if _NUMBER.search(text) or (not _QUESTION.search(text[-3:]) and len(terms(text)) > _FEW_WORDS):
+        return True
+    counts = count_cues(fold(text))
+    return any(counts[place] for place in _MAY)
 
 
 def read_message(text: str, speaker: str, at: datetime, embed: Embed) -> MessageFeatures:
-    """Read a message: its clauses, cues, numbers, names and vectors."""
-    text = text[:2000]
+    """Read a message: its clauses, cues, numbers, names and vectors.
+    Blocks of code say nothing about anybody."""
+    text = (_CODE.sub(" ", text[: 2 * _LONGEST]).strip() or text)[:_LONGEST]
     pieces = [piece for piece in _CLAUSE.split(text) if piece and piece.strip()][:_MOST_CLAUSES] or [text]
     clauses = tuple(_read_clause(piece) for piece in pieces)
     whole = clauses[0] if len(clauses) == 1 else _read_clause(text)
@@ -198,7 +217,22 @@ def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[st
     features.extend(_combine(cue, old, new))
     features.extend(_echoes(old, new, near.words))
     features.extend(_replaced_values(old, new))
+    features.extend((_count_tasks(old.text), _count_tasks(new.text)))
     return features
+
+
+@text_cache(1 << 12)
+def _count_tasks(text: str) -> float:
+    return float(min(len(_TASK.findall(text)), 3))
+
+
+def describe_message(message: MessageFeatures) -> tuple[Floats, npt.NDArray[np.float32]]:
+    """Return vectors and cues of a message.
+    Of the whole and of its clauses [1 + clauses, columns]."""
+    import numpy as np
+
+    cues = np.array([message.whole.cues, *(clause.cues for clause in message.clauses)], dtype=np.float32)
+    return message.rows, np.minimum(cues, _MOST_CUES) * _CUE_WEIGHT
 
 
 _ECHOED = tuple(
@@ -260,6 +294,7 @@ def _overlap(old: MessageClause, new: MessageClause, rarity: Mapping[str, float]
     return shared, shared / (1 + mine), shared / (1 + theirs), float(len(old.words & new.words)), rarest, float(len(heads))
 
 
+@text_cache(1 << 12)
 def _shape(text: str) -> tuple[float, ...]:
     end = text.rstrip()[-3:]
     unspaced = any(is_unspaced(char) for char in text[:6])

@@ -15,9 +15,6 @@ from engrams.text.textcaches import text_cache
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
-    import numpy.typing as npt
-
     from engrams.ports.modelports import Floats
 
     Embed = Callable[[list[str]], Floats]
@@ -226,13 +223,13 @@ def _count_tasks(text: str) -> float:
     return float(min(len(_TASK.findall(text)), 3))
 
 
-def describe_message(message: MessageFeatures) -> tuple[Floats, npt.NDArray[np.float32]]:
+def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
     """Return vectors and cues of a message.
     Of the whole and of its clauses [1 + clauses, columns]."""
     import numpy as np
 
-    cues = np.array([message.whole.cues, *(clause.cues for clause in message.clauses)], dtype=np.float32)
-    return message.rows, np.minimum(cues, _MOST_CUES) * _CUE_WEIGHT
+    cues = np.array([message.whole.cues, *(clause.cues for clause in message.clauses)])
+    return message.rows, (np.minimum(cues, _MOST_CUES) * _CUE_WEIGHT).astype(np.float32)
 
 
 _ECHOED = tuple(

@@ -271,3 +271,20 @@ def test_the_gardens_queue_and_state_are_seen(home: Path) -> None:
     assert [entry["id"] for entry in garden("status")["queue"]] == [first, late]
     assert garden("pause")["state"] == "paused"
     assert garden("resume")["state"] == "scheduled"
+
+
+@pytest.mark.covers("S3.65")
+def test_an_overdue_wake_still_runs(home: Path, clock: SettableClock) -> None:
+    """What was to begin while nobody was there begins with the next process, once, the more urgent first."""
+    with opened(home, clock) as engine:
+        add(engine, "The cellar is dry")
+        engine.garden.wake(ANN, clock(), why="plain")
+        engine.garden.wake(ANN, clock(), priority=5, why="urgent")
+    clock.forward(hours=30)
+    with opened(home, clock) as engine:
+        engine.drain()
+        for _ in range(3):
+            clock.forward(hours=3)
+            engine.drain()
+        assert [report.why for report in engine.garden.reports(ANN)] == ["urgent", "plain"]
+        assert engine.garden.queue(ANN) == ()

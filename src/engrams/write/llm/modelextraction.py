@@ -34,6 +34,8 @@ _RETRIES = 2
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
 _QUOTE = 280
+_WHOLE = 12
+"""Characters from which a quote can stand for its statement."""
 _FUTURE = timedelta(days=50 * 365)
 """Longest time ahead at which something may begin; a later date is a mistake."""
 
@@ -220,7 +222,7 @@ def _to_candidate(
     if statement.since and begun is None:
         decisions.append(StageDecision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
     text = " ".join(statement.text.split())
-    if differ_in_language(text, source.text):
+    if len(literal) >= _WHOLE and differ_in_language(text, source.text):
         told = "in another language than its message: kept in the words of its quote"
         decisions.append(StageDecision("extract", "repair", told, text[:200], source.id))
         text = literal

@@ -126,7 +126,7 @@ def test_many_writers_keep_each_record_once(opened: Callable[..., Log], home: Pa
     which = "safety" if isinstance(first, CrisisLog) else "feedback"
     code = f"""
 from pathlib import Path
-from tests.logs.test_store import noted
+from tests.logs.test_crisisfeedback import noted
 from engrams import build
 from engrams.settings import Settings
 from engrams.testing import SettableClock

@@ -32,13 +32,22 @@ def test_pieces_are_told_apart() -> None:
 
 
 def test_what_a_prompt_was_given_is_not_learned_from_it(talk: Conversation) -> None:
-    """A turn made of a delivered context teaches nothing; what stands beside it does, and the turn says what was left out."""
+    """A turn that brings a delivered context along teaches what stands beside it alone, and is stored without the context."""
     talk.say("I live in Paris and work at Acme.")
     before = talk.facts()
     given = talk.engine.deliver("Where do I live?", scope=ALICE, session="s")
     assert given.text
     talk.say(f"{given.text}\n\nMy sister is called Ann.")
     assert [fact for fact in talk.facts() if fact not in before] and all("Ann" in fact for fact in talk.facts() if fact not in before)
+    assert talk.records(Kind.TURN)[-1].text == "My sister is called Ann."
+
+
+def test_a_line_of_a_context_marks_its_turn(talk: Conversation) -> None:
+    """A turn that repeats one line of a delivered context, without its frame, says what was left out."""
+    talk.engine.add("The harbour master lives in Trondheim since 2019.", scope=ALICE)
+    given = talk.engine.deliver("Where does the harbour master live?", scope=ALICE, session="s")
+    line = next(line for line in given.text.splitlines() if "Trondheim" in line)
+    talk.say(f"{line}\n\nMy sister is called Ann.")
     turn = talk.records(Kind.TURN)[-1]
     assert turn.meta["echo"] and all(len(mark) == 32 for mark in turn.meta["echo"])
 

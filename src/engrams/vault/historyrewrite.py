@@ -178,7 +178,8 @@ class GitHistoryRedactor:
         text = redact(_decode(data), self._of.get(id, self.order.words)).encode("utf-8", "surrogateescape")
         found = self._search.find(text)
         held = {self._search.origins[needle] for needle in found}
-        said = {piece for pieces in self._pieces if 2 * len(pieces & held) > len(pieces) for piece in pieces}
+        # The words themselves stand for the names of files made of them.
+        said = {piece for pieces in self._pieces if 2 * len(pieces & held) > len(pieces) for piece in pieces}.union(self._words)
         for needle in found:
             if self._search.origins[needle] in said:
                 text = text.replace(needle, REMOVED.encode())

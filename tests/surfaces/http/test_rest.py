@@ -68,9 +68,7 @@ def test_so_it_does_through_the_proxy() -> None:
 
 def test_the_graph_around_a_memory(api: httpx2.Client, engine: MemoryEngine) -> None:
     """Steps along links from the focus, of the wanted types; nodes beyond the limit are said to be there."""
-    ids = [
-        add(api, text) for text in ("A crate is sealed.", "Ann keeps bees.", "Rain fell in May.", "The lamp is green.", "Bob bakes bread.")
-    ]
+    ids = [add(api, text) for text in ("A crate is sealed.", "Ann keeps bees.", "Rain fell.", "The lamp is green.", "Bob bakes.")]
     edges = tuple(Edge(ANN, ids[n], ids[n + 1], EdgeType.RELATES_TO, 0.5) for n in range(4))
     engine.store.commit(WriteBatch("test", "", engine.now(), edges=(*edges, Edge(ANN, ids[0], "tag:box", EdgeType.HAS_TAG))))
 

@@ -25,8 +25,8 @@ from measure import said_at
 from tokenizers import Tokenizer
 
 from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
-from engrams.text.measures import mentions_time
 from engrams.text.terms import terms
+from engrams.text.timephrases import find_times
 
 Floats = npt.NDArray[np.float32]
 
@@ -119,7 +119,7 @@ def run(data: Mapping[str, Any], encoder: CachedEncoder) -> dict[tuple[str, str]
         Bm25Scorer(texts),
         np.array([said_at(item).timestamp() for item in items]),
         [item["speaker"] for item in items],
-        np.array([mentions_time(text) for text in texts], np.float32),
+        np.array([bool(find_times(item["text"], said_at(item))) for item in items], np.float32),
     )
     place = {item["id"]: index for index, item in enumerate(items)}
     now = max(map(said_at, items)) + timedelta(days=1)

@@ -46,7 +46,7 @@ function modelForm(current, again) {
   const names = h("datalist", { id: "model-names" });
   const input = (value, more = {}) =>
     h("input", { class: "input", value, autocomplete: "off", spellcheck: "false", on: { input: () => forget() }, ...more });
-  const url = input(current.url, { placeholder: "http://localhost:11434 or https://api.openai.com/v1" });
+  const url = input(current.url, { placeholder: "http://localhost:11434/v1" });
   const model = input(current.model, { list: "model-names", placeholder: "The first that the server lists" });
   const key = input("", { type: "password", placeholder: current.has_key ? "Stored; leave empty to keep it" : "None" });
   let provider = current.provider === "none" ? "" : current.provider;

@@ -63,6 +63,8 @@ REMEMBERED = {
     "write.changedetection.pairfeatures._find_word": 1 << 14,
     "write.changedetection.pairfeatures._read_clause": 1 << 13,
     "write.changedetection.pairfeatures._read_values": 1 << 12,
+    "write.changedetection.pairfeatures._count_tasks": 1 << 12,
+    "write.changedetection.pairfeatures._shape": 1 << 12,
     "text.terms._to_term": 1 << 16,
     "write.rulereconciliation._tokens": 16_384,
     "write.rulereconciliation.object_terms": 16_384,

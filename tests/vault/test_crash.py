@@ -68,7 +68,8 @@ def stepwise(home: Path, every: int, git: str) -> list[str]:
     return died
 
 
-@pytest.mark.parametrize("git", [pytest.param("", marks=pytest.mark.slow), "git"])
+@pytest.mark.slow
+@pytest.mark.parametrize("git", ["", "git"])
 def test_killed_in_the_midst_of_a_days_work(home: Path, git: str) -> None:
     """Killed before every 30th step of memory's and a hand's work, the next start brings all of it to its end."""
     if git:

@@ -24,6 +24,7 @@ with engrams.open(home=home, vault__enabled=True, vault__watch="auto", vault__gi
 """
 
 
+@pytest.mark.slow
 def test_processes_share_a_vault(home: Path, desks: Callable[..., Desk]) -> None:
     """Three processes that write, watch and sync one vault leave each memory with one file that says the same."""
     running = [subprocess.Popen([sys.executable, "-c", PROCESS, str(home), name]) for name in "abc"]

@@ -21,10 +21,10 @@ demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
 test: .make/test ## Run the fast tests (under 8 minutes on two cores)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-all: .make/test ## Run every test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2
 
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
 	$(BIN)/python -m pytest -n 2 -m "postgres"

@@ -81,7 +81,8 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_checkout", "write.changedetection.pairfeatures._load_table", "write.changedetection.boostedtrees.load_model",
+    "errors._find_checkout", "store.sqlite.schemasetup.expected_columns",
+    "write.changedetection.pairfeatures._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
     "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
     "text.timephrases.grammar.compile_rule", "text.timephrases.timewords.load_lexicon", "text.timephrases.timefinder._load_grammar",

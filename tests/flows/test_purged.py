@@ -19,7 +19,7 @@ from engrams.types import Kind
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-FAST = ("default", "proxy")
+FAST = ("default",)
 
 
 def word() -> str:
@@ -92,6 +92,7 @@ def test_files_leave_nothing_behind_either(home: Path) -> None:
         assert list(holders(word())) == []
 
 
+@pytest.mark.slow
 def test_a_purge_elsewhere_is_noticed(home: Path) -> None:
     """What another process purged is forgotten here too, as soon as this one reads that owner's memory again."""
     with engrams.open(home=str(home), jobs__workers=0, clock=SettableClock(START)) as engine:

@@ -111,6 +111,7 @@ def test_a_home_that_cannot_be_written_is_an_error_that_says_so(home: Path, tmp_
     assert texts(home) == ["Written while it was allowed"]
 
 
+@pytest.mark.slow
 def test_two_processes_may_write_at_once(home: Path) -> None:
     """Two processes that add to one home at the same time both succeed, and each sees the other's."""
     body = PRELUDE + textwrap.dedent(

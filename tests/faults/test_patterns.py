@@ -29,7 +29,7 @@ GROWTH, FLOOR = 8, 0.025
 CUT = 9.0
 """Seconds noted for a pass that was cut off."""
 QUICK = ("text", "read", "write")
-"""Folders whose patterns the fast test reads."""
+"""Folders whose patterns the shorter test reads."""
 MANY = 30
 """A repetition of less is no loop."""
 
@@ -246,6 +246,7 @@ def test_pumping_finds_slow_patterns() -> None:
         assert not find_slow(Pattern("x", re.compile(text), True), 2), text
 
 
+@pytest.mark.slow
 def test_patterns_take_linear_time() -> None:
     """Each pattern that reads memories takes linear time for its likeliest pumps."""
     patterns = collect_patterns(QUICK)

@@ -62,6 +62,7 @@ def _tried(url: str, examples: int) -> list[str]:
     return failed
 
 
+@pytest.mark.slow
 def test_whatever_is_sent_the_answer_is_as_described(url: str) -> None:
     """A few generated requests to every operation: no 5xx, no undescribed status, form or body."""
     assert _tried(url, 2) == []

@@ -30,7 +30,7 @@ GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
-"""Those of the tiers. Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
+"""Kinds of the jobs of tiers. Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
 
 KEPT = "kept"
 """Part of a payload that holds a model's answers until they are stored; they may quote any memory that it names."""

@@ -19,6 +19,7 @@ from engrams.store.sqlite.pagedecoder import RawDatabasePages
 from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
 from engrams.store.sqlite.valuerepair import mend_row
 from engrams.store.sqlite.vectorrepair import find_damaged
+from engrams.types import Status
 
 _NUMBERED = ("models", "records", "outbox")
 _BY_RECORD = ("history", "vectors", "quotes")
@@ -137,10 +138,19 @@ def _find_older(pages: RawDatabasePages, shape: TableShape, found: RescuedRows) 
             old = newest.get(row[1])
             if not kept.intersection(row[:2]) and is_whole(shape, row) and (old is None or row[version] > old[version]):
                 newest[row[1]] = row
-    later: dict[int, str] = {}
-    for entry in sorted(found.rows["history"], key=lambda entry: entry[:2]):
-        later[entry[0]] = json.loads(entry[-1] or "{}").get("status") or later.get(entry[0], "")
-    return [(*row[:status], later.get(row[0]) or row[status], *row[status + 1 :]) for row in newest.values()]
+    later = _find_statuses(found.rows["history"], {row[0] for row in newest.values()})
+    return [(*row[:status], later.get(row[0], row[status]), *row[status + 1 :]) for row in newest.values()]
+
+
+def _find_statuses(history: list[tuple[Any, ...]], numbers: set[int]) -> dict[int, str]:
+    """Find the last readable status that history tells of records."""
+    found: dict[int, str] = {}
+    for number, *_, after in sorted((entry for entry in history if entry[0] in numbers), key=lambda entry: entry[:2]):
+        with suppress(ValueError):
+            changed = json.loads(after or "{}")
+            if isinstance(changed, dict) and changed.get("status") in tuple(Status):
+                found[number] = changed["status"]
+    return found
 
 
 def _is_name(values: list[Any]) -> bool:

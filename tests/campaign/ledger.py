@@ -51,7 +51,7 @@ class Ledger:
 @dataclass
 class Expected:
     """State of each key after the last acknowledged act.
-    ``unsure``: an act on it was tried and never acknowledged."""
+    ``unsure``: an act on it was tried and never acknowledged. ``returning``: brought in again after a purge, so that it may be there."""
 
     stored: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
@@ -59,6 +59,7 @@ class Expected:
     unsure: set[str] = field(default_factory=set)
     tried: set[str] = field(default_factory=set)
     purging: set[str] = field(default_factory=set)
+    returning: set[str] = field(default_factory=set)
     acknowledged: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -70,6 +71,8 @@ class Expected:
                 self.failures.append(key)
             case "try-store":
                 self.tried.add(key)
+                if key in self.purging:
+                    self.returning.add(key)
             case "try-purge":
                 self.purging.add(key)
                 self.unsure.add(key)
@@ -90,7 +93,7 @@ class Expected:
     @property
     def kept(self) -> set[str]:
         """Keys that must be somewhere in memory, found or forgotten."""
-        return self.stored - self.purged - self.purging
+        return self.stored - self.purging
 
     @property
     def active(self) -> set[str]:

@@ -143,7 +143,7 @@ def judge(expected: Expected, told: dict[str, Any], must: set[str] | None = None
     lost = sorted(must - own.keys())
     active = [key for key in must & expected.active & own.keys() if "active" not in own[key]]
     unfound = [key for owner, key, hit, _ in told["searches"] if owner == owner_of(key) and not hit]
-    risen = sorted(expected.purged & own.keys())
+    risen = sorted((expected.purged - expected.returning) & own.keys())
     if states:
         lost += [f"{key} is {own[key][0]}" for key in active]
         risen += [key for key in expected.forgotten - expected.unsure if "active" in own.get(key, ())]

@@ -179,3 +179,42 @@ def test_what_the_rescue_lost_comes_back_from_its_file(tmp_path: Path) -> None:
         with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
             memory.vault.sync()
         assert texts(home, vault__enabled=True) == sorted(map(said, range(30)))
+
+
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Path:
+    """A home with files in which a word of one text is another one, in every place, without SQLite's noticing."""
+    home = tmp_path / "home"
+    with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+        for number in range(12):
+            memory.add(said(number), scope=OWNER)
+        memory.drain()
+        memory.vault.sync()
+    path = home / "memory.db"
+    path.write_bytes(path.read_bytes().replace(said(5).encode(), said(5).replace("hall", "well").encode()))
+    return home
+
+
+def test_a_text_that_changed_by_itself_comes_back_from_its_file(spoilt: Path) -> None:
+    """`engrams doctor` names it and fails; `--repair` reads its file."""
+    vault = ("--set", "vault.enabled=true", "--offline")
+    found = run(spoilt, "doctor", *vault)
+    assert found.returncode == 1 and "text of 1 memories is not what was written" in found.stdout, found.stdout
+    assert said(5) not in texts(spoilt, vault__enabled=True)
+    mended = run(spoilt, "doctor", "--repair", *vault)
+    assert mended.returncode == 0, mended.stdout
+    assert texts(spoilt, vault__enabled=True) == sorted(map(said, range(12)))
+
+
+def test_a_text_that_changed_by_itself_is_told_until_accepted(spoilt: Path) -> None:
+    """Without files the damaged text stays, and `doctor` says whose it is until it is edited or accepted."""
+    shutil.rmtree(spoilt / "vault")
+    (spoilt / "vault.db").unlink()
+    for words in (("--repair",), ()):
+        told = run(spoilt, "doctor", "--offline", *words)
+        assert told.returncode == 1 and "of user/ada" in told.stdout and "is damaged, look at it and edit it" in told.stdout, told.stdout
+    with engrams.open(home=spoilt) as memory:
+        (bad,) = (record for record in memory.list(scope=OWNER, limit=100).records if "well" in record.text)
+        memory.edit(bad.id, scope=OWNER, text=said(5))
+    assert run(spoilt, "doctor", "--offline").returncode == 0
+    assert texts(spoilt) == sorted(map(said, range(12)))

@@ -113,7 +113,11 @@ class VaultStore(ForwardingStore):
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         found = self._store.check(repair)
-        return found if self.vault is None else self.vault.check(repair, found)
+        if self.vault is None:
+            return found
+        found = self.vault.check(repair, found)
+        # The files may have brought back what the store alone had lost.
+        return {**found, "lost": self._store.check(False)["lost"]} if repair and found["lost"] else found
 
     def close(self) -> None:
         if self.vault is not None:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import ChatModel, Job, JobSpec, NoteFlushRequest, PurgeOrder, PurgeReport
-from engrams.types import Json, Kind, Record, Scope, Status
+from engrams.types import Json, Kind, Record, Scope
 from engrams.vault import gitremotesync
 from engrams.vault.backup import BackupResult, backup
 from engrams.vault.commitrevert import CommitRevertResult, revert
@@ -25,8 +25,9 @@ from engrams.vault.gitremotesync import RemoteSyncResult
 from engrams.vault.historyrewrite import rewrite_history
 from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 from engrams.vault.outboxjobs import BATCH, COMPLETE, DailyNoteJobHandlers, VaultOutboxWriter
+from engrams.vault.storecomparison import drop_stale_rows
 from engrams.vault.storewrapper import TOPIC
-from engrams.vault.vaultdependencies import MARK, VaultDeps, VaultSyncReport, group_by_owner
+from engrams.vault.vaultdependencies import MARK, VaultDeps, VaultSyncReport
 from engrams.vault.vaultpaths import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
 
 _AWAKE = 1.0
@@ -105,10 +106,11 @@ class Vault:
         if watcher is not None:
             watcher.close()
 
-    def sync(self, accept: bool = False, cause: FileChangeCause | None = None) -> VaultSyncReport:
-        """Synchronise everything; ``accept``: however many files are gone."""
+    def sync(self, accept: bool = False, cause: FileChangeCause | None = None, *, repair: bool = False) -> VaultSyncReport:
+        """Synchronise everything; ``accept``: however many files are gone.
+        ``repair``: compare each memory's text with its file."""
         with self.parts.lock:
-            if self._drop_lost_rows() and cause is None:
+            if drop_stale_rows(self.parts, always=repair) and cause is None:
                 cause = REBUILT
             report = self._pull.run(None, accept, cause) if self.parts.truth == "files" or cause else VaultSyncReport()
             report.written = self._outbox.flush(report.renamed)
@@ -290,7 +292,7 @@ class Vault:
         problems: list[str] = []
         try:
             if repair:
-                self.sync()
+                self.sync(repair=True)
             elif self.parts.is_there and self.parts.truth == "files":
                 with self.parts.lock:
                     self._pull.run()
@@ -351,28 +353,3 @@ class Vault:
             store.cancel(failed)
         self.commit()
         store.finish(job.lease, now)
-
-    def _drop_lost_rows(self) -> bool:
-        """Drop rows of memories that the store lost; True: there were some."""
-        parts = self.parts
-        if not parts.state.exists:
-            return False
-        database = parts.places.database
-        # A rescue puts another file in the database's place; new memories without files may outnumber what it lost.
-        file = str(database.stat().st_ino) if database.exists() else ""
-        statuses = parts.store.counts(None).get("status", {})
-        enough = sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count()
-        if enough and file == parts.state.get_fact("database"):
-            return False
-        lost = 0
-        for owner, ids in group_by_owner((row.owner, row.id) for row in parts.state.all_rows()).items():
-            for start in range(0, len(ids), BATCH):
-                some = ids[start : start + BATCH]
-                held = {record.id for record in parts.store.get(owner, some)}
-                gone = [name for name in some if name not in held]
-                parts.state.drop(owner, gone)
-                lost += len(gone)
-        parts.state.set_fact("database", file)
-        if lost or not enough:
-            parts.state.set_fact("notes", "{}")
-        return bool(lost) or not enough

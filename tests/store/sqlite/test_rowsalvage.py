@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -13,7 +14,7 @@ from tests.store.make import BOB, Time, add, at, record, turn
 from engrams.clock import derive_id
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.store.sqlite.rowsalvage import TableShape, read_rows, read_shapes
+from engrams.store.sqlite.rowsalvage import TableShape, _find_statuses, read_rows, read_shapes
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status
 
 PAGE = 4096
@@ -120,3 +121,10 @@ def test_no_byte_loses_a_text_that_is_there(cropped: Cropped, tmp_path: Path, ma
     """Every byte of every page of memories and of their ids, each damaged by itself."""
     lost = search(cropped, tmp_path / "spoilt.db", cropped.places, (mask,))
     assert not lost, lost
+
+
+def test_overwritten_history_tells_no_status() -> None:
+    """The last status that can be read counts; what is no JSON, or no object, or no status tells nothing."""
+    told = ('{"status": "forgotten"}', "[1]", '{"sta', '{"status": "fprgotten"}', None)
+    rows: list[tuple[Any, ...]] = [(7, version, 0, "", after) for version, after in enumerate(told)]
+    assert _find_statuses([*rows, (8, 1, 0, "", '{"status": "archived"}')], {7}) == {7: "forgotten"}

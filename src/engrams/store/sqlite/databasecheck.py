@@ -13,7 +13,9 @@ from engrams.store.folderlock import lock_folder
 from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sqlite import databaserepair, lostmemories, schemasetup, vectorrepair
 from engrams.store.sqlite.database import SqliteDatabase
+from engrams.store.sqlite.lostmemories import MemoryRescueLoss
 from engrams.store.sqlite.rowsalvage import copy_readable
+from engrams.store.sqlite.textdamage import accept_damaged_texts, find_damaged_texts
 from engrams.types import Json
 
 _TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "owner_state", "outbox", "lexicon")
@@ -65,6 +67,7 @@ def _find_problems(connection: apsw.Connection) -> list[str]:
         _check_integrity,
         databaserepair.find_problems,
         _check_index,
+        _check_texts,
         _check_counts,
         _check_migrations,
         vectorrepair.check_vectors,
@@ -85,6 +88,11 @@ def _check_index(connection: apsw.Connection) -> list[str]:
     return [] if databaserepair.verify_index(connection) else [_INDEX_PROBLEM]
 
 
+def _check_texts(connection: apsw.Connection) -> list[str]:
+    found = sorted(id for _, (id, *_), _ in find_damaged_texts(connection))
+    return [f"The text of {len(found):,} memories is not what was written: {', '.join(found[:20])}."] if found else []
+
+
 def _check_counts(connection: apsw.Connection) -> list[str]:
     return [_COUNTS_PROBLEM] if fetch_first(connection, "recount") else []
 
@@ -99,11 +107,24 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
     try:
         notes.extend(database.write(remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
         notes.extend(filter(None, (database.write(vectorrepair.drop_damaged, clock()),)))
+        notes.extend(_accept_texts(database))
         if not database.read(_find_problems):
             return notes
     except StoreError as problem:
         notes.append(f"A milder repair failed: {problem}")
     return [*notes, database.run_exclusive(lambda connection: _replace_file(database, connection, clock))]
+
+
+def _accept_texts(database: SqliteDatabase) -> list[str]:
+    """Accept damaged texts, and remember whose they are.
+    A vault's files bring them back."""
+    found = MemoryRescueLoss(damaged=tuple(memory for _, memory, _ in database.read(find_damaged_texts)))
+    if not found:
+        return []
+    if database.path is not None:
+        lostmemories.remember(database.path, database.path.name, found)
+    database.write(accept_damaged_texts)
+    return [f"{str(found)[0].upper()}{str(found)[1:]}."]
 
 
 def _recount(connection: apsw.Connection) -> str:

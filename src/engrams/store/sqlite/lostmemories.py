@@ -1,4 +1,4 @@
-"""Memories that no rescue brought back, remembered until accepted."""
+"""Memories that no rescue brought back whole, remembered until accepted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import apsw
 
 from engrams import encryption
 from engrams.store.sql.namedqueries import fetch_all
+from engrams.store.sqlite.textdamage import DamagedText
 from engrams.types import Json
 
 _END = ".lost"
@@ -20,19 +21,23 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class MemoryRescueLoss:
-    """Memories that a rescue of a damaged file could not bring back.
+    """Memories that no rescue brought back whole.
 
-    ``named``: their ids and owners, as far as an index still told them; ``unnamed``: how many more there were."""
+    ``named``: ids and owners of lost ones, as far as an index still told them; ``unnamed``: how many more there were. ``damaged``: those
+    whose text came back, but is not what was written."""
 
     named: tuple[tuple[str, str], ...] = ()
     unnamed: int = 0
+    damaged: tuple[DamagedText, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.named or self.unnamed)
+        return bool(self.named or self.unnamed or self.damaged)
 
     def __str__(self) -> str:
-        ids = ", ".join(id for id, _ in self.named[:_SHOWN]) + (" …" if len(self.named) > _SHOWN else "")
-        return f"{len(self.named) + self.unnamed:,} memories could not be read" + (f": {ids}" if ids else "")
+        lost, damaged = _shorten([id for id, _ in self.named]), _shorten([id for id, *_ in self.damaged])
+        gone = f"{len(self.named) + self.unnamed:,} memories could not be read" + (f": {lost}" if lost else "")
+        bad = f"the text of {len(self.damaged):,} memories is damaged: {damaged}"
+        return "; ".join([gone] * bool(self.named or self.unnamed) + [bad] * bool(self.damaged))
 
 
 def remember(path: Path, file: str, loss: MemoryRescueLoss | str) -> None:
@@ -42,8 +47,10 @@ def remember(path: Path, file: str, loss: MemoryRescueLoss | str) -> None:
         return
     # The list is plain text: of an encrypted home it names no owners.
     sealed = encryption.find_keys(encryption.home_of(path)) is not None
-    named = [] if isinstance(loss, str) else [(id, "" if sealed else owner) for id, owner in loss.named]
-    told = {"told": loss} if isinstance(loss, str) else {"named": named, "unnamed": loss.unnamed}
+    told: Json = {"told": loss}
+    if not isinstance(loss, str):
+        named = [(id, "" if sealed else owner) for id, owner in loss.named]
+        told = {"named": named, "unnamed": loss.unnamed, "damaged": [(id, "" if sealed else owner, at) for id, owner, at in loss.damaged]}
     held = list_path(path)
     fresh = held.with_name(held.name + ".new")
     with fresh.open("w", encoding="utf-8") as out:
@@ -79,8 +86,15 @@ def _describe(connection: apsw.Connection, one: Json) -> str:
     if "told" in one:
         return str(one["told"])
     gone = {id for (id,) in fetch_all(connection, "unknown_ids", json.dumps([id for id, _ in one["named"]]))}
-    left = tuple((id, owner) for id, owner in one["named"] if id in gone)
-    whose = ", ".join(f"{id} of {owner}" if owner else id for id, owner in left[:_SHOWN]) + (" …" if len(left) > _SHOWN else "")
+    left = [f"{id} of {owner}" if owner else id for id, owner in one["named"] if id in gone]
+    same = {id for (id,) in fetch_all(connection, "unchanged_ids", json.dumps(one.get("damaged", [])))}
+    bad = [f"{id} of {owner}" if owner else id for id, owner, _ in one.get("damaged", []) if id in same]
     more = f"{one['unnamed']:,} of which no name is left" if one["unnamed"] else ""
-    names = "; ".join(filter(None, (whose, more)))
-    return f"{len(left) + one['unnamed']:,} memories of {one['file']} are lost: {names}" if names else ""
+    names = "; ".join(filter(None, (_shorten(left), more)))
+    lost = f"{len(left) + one['unnamed']:,} memories of {one['file']} are lost: {names}" if names else ""
+    damaged = f"the text of {len(bad):,} memories of {one['file']} is damaged, look at it and edit it: {_shorten(bad)}" if bad else ""
+    return "; ".join(filter(None, (lost, damaged)))
+
+
+def _shorten(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")

@@ -28,6 +28,16 @@ PRAGMA integrity_check(20);
 -- name: unknown_ids
 SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM records);
 
+-- name: unchanged_ids
+SELECT records.id FROM json_each(?) AS told
+JOIN records ON records.id = told.value ->> 0 AND records.version = told.value ->> 2;
+
+-- name: texts_and_hashes
+SELECT number, id, owner, version, hash, text, caption FROM records WHERE status <> 'purged';
+
+-- name: set_hash
+UPDATE records SET hash = ? WHERE number = ?;
+
 -- name: tallied
 SELECT coalesce(sum(total), 0) FROM tallies;
 

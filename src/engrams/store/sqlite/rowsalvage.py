@@ -17,6 +17,7 @@ from engrams.store.sqlite import connections, schemasetup, termids
 from engrams.store.sqlite.lostmemories import MemoryRescueLoss
 from engrams.store.sqlite.pagedecoder import RawDatabasePages
 from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
+from engrams.store.sqlite.textdamage import accept_damaged_texts
 from engrams.store.sqlite.valuerepair import mend_row
 from engrams.store.sqlite.vectorrepair import find_damaged
 from engrams.types import Status
@@ -65,6 +66,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
             new.execute(query(name))
         for record, model in find_damaged(new):
             execute(new, "drop_vector", record, model)
+        damaged = accept_damaged_texts(new)
         if copied["records"]:
             termids.rebuild(new)
         new.execute("COMMIT")
@@ -73,7 +75,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
             new.execute("ROLLBACK")
         new.close()
     unnamed = _count_expected(source, settings) - len(found.rows["records"]) - len(found.lost)
-    return copied, MemoryRescueLoss(found.lost, max(0, unnamed))
+    return copied, MemoryRescueLoss(found.lost, max(0, unnamed), damaged)
 
 
 def _count_expected(source: Path, settings: StoreSettings) -> int:

@@ -99,7 +99,7 @@ def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
         began.set()
         assert go.wait(10)
 
-    slow = threading.Thread(target=lambda: writer._database.write_as(None, commit_slowly))
+    slow = threading.Thread(target=lambda: writer._database.write(None, commit_slowly))
     slow.start()
     assert began.wait(10)
     fast = threading.Thread(target=lambda: add(reader, early))

@@ -160,7 +160,8 @@ def test_durability(home: Path, clock: Time, durability: str, level: int) -> Non
     store = opened(home / "memory.db", clock, durability=durability)
     add(store, record("x"))
     assert store._database.run_exclusive(lambda connection: connection.pragma("synchronous")) == level
-    assert store._database.read(lambda connection: connection.pragma("journal_mode")) == "wal"
+    with store._database.reading() as connection:
+        assert connection.pragma("journal_mode") == "wal"
     store.close()
 
 

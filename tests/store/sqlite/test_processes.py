@@ -73,9 +73,8 @@ def test_processes_write_side_by_side(home: Path, clock: Time) -> None:
         assert process.returncode == 0, problem
     store = opened(home, clock)
     assert store.counts(reach())["status"] == {"active": 180}
-    changes = store._database.read(
-        lambda connection: connection.execute("SELECT count(DISTINCT changed), count(*) FROM records GROUP BY owner").fetchall()
-    )
+    with store._database.reading() as connection:
+        changes = connection.execute("SELECT count(DISTINCT changed), count(*) FROM records GROUP BY owner").fetchall()
     assert sum(total for _, total in changes) == 360 and all(different == total for different, total in changes)
     assert len(found(store, "says")) == 180
     assert store.check(False)["ok"]

@@ -94,14 +94,13 @@ class PostgresDatabase:
         self._check_open()
         return True
 
-    def read_as(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
-        """Run ``work`` on one state of the database."""
+    @contextmanager
+    def reading(self, owner: Scope | None, /) -> Iterator[OwnerConnection]:
+        """Begin a read transaction, on one state of the database."""
         with map_errors(self.label), self._transaction(owner, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection:
-            return work(connection, *given, **options)
+            yield connection
 
-    def write_as(
-        self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs
-    ) -> T:
+    def write(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction.
 
         Again, where others were in its way."""

@@ -37,9 +37,12 @@ class PostgresStore(SqlStore):
 
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):
-            job = self._database.write_as(None, jobqueue.claim, claim)
-            if job is not None or not self._database.read_as(None, jobqueue.is_claimable, claim):
+            job = self._database.write(None, jobqueue.claim, claim)
+            if job is not None:
                 return job
+            with self._database.reading(None) as connection:
+                if not jobqueue.is_claimable(connection, claim):
+                    return None
             # Another one is taking a job, or adding to it: until that is done, nobody knows whether it is left.
             time.sleep(_CLAIM_SECONDS)
         return None
@@ -48,7 +51,8 @@ class PostgresStore(SqlStore):
         """Check the counts of records.
 
         Nothing is repaired: the server looks after its files."""
-        problems, size, rows = self._database.read_as(None, _look)
+        with self._database.reading(None) as connection:
+            problems, size, rows = _look(connection)
         return {
             "ok": not problems,
             "problems": problems,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from engrams.store.sql.namedqueries import SqlConnection
@@ -26,11 +27,11 @@ class SqlDatabase(Protocol):
         """True once there is something to read. ClosedError: it was closed."""
         ...
 
-    def read_as(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
-        """Run ``work`` in a read transaction."""
+    def reading(self, owner: Scope | None, /) -> AbstractContextManager[SqlConnection]:
+        """Begin a read transaction, on one state of the database."""
         ...
 
-    def write_as(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+    def write(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction; again, where it was rolled back."""
         ...
 

@@ -117,7 +117,7 @@ class OwnerIndexCache:
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
             try:
-                terms, unknown, allowed = self._database.read_as(owner, self._catch_up, cached, seek, (key, condition))
+                terms, unknown, allowed = self._database.read(owner, self._catch_up, cached, seek, (key, condition))
             except BaseException:
                 # An index that missed rows would never load them.
                 self._discard(key)
@@ -138,7 +138,7 @@ class OwnerIndexCache:
     def _find_model(self, name: str) -> tuple[int, int]:
         """Number and dimension of a model, which never change; zeros if unknown."""
         key = (self._database.generation, name)
-        found = self._models.get(key) or self._database.read_as(None, recordqueries.find_model, name)
+        found = self._models.get(key) or self._database.read(None, recordqueries.find_model, name)
         if found[0]:
             self._models[key] = found
         return found
@@ -163,7 +163,7 @@ class OwnerIndexCache:
 
         Where nothing can be written, the next load tries it."""
         with suppress(StoreError):
-            self._database.write_as(owner, recordqueries.drop_vectors, model, index.damaged, self._clock())
+            self._database.write(owner, recordqueries.drop_vectors, model, index.damaged, self._clock())
         index.damaged = []
 
     def unmark(self, connection: SqlConnection, owner: Scope) -> None:
@@ -201,11 +201,11 @@ class OwnerIndexCache:
         files, place = self._files, SegmentKey(*key[1:])
         assert files is not None
         with suppress(EngramsError):
-            clean = self._database.read_as(owner, self._build_clean, owner, cached, key)
+            clean = self._database.read(owner, self._build_clean, owner, cached, key)
             with cached.lock:
                 cached.index, cached.epoch = clean or (cached.index, cached.epoch)
                 if files.write(place, cached.index, cached.epoch):
-                    mapped = self._database.read_as(owner, files.load, place)
+                    mapped = self._database.read(owner, files.load, place)
                     if mapped is not None and mapped.last_change == cached.index.last_change:
                         cached.put(mapped)
 

@@ -49,7 +49,7 @@ class SqlStore:
         self._database, self._dialect = database, dialect
         self._clock = clock
         self._index_cache = OwnerIndexCache(database, dialect, settings, clock, files)
-        self.dialect, self.read, self.write = dialect, database.read_as, database.write_as
+        self.dialect, self.reading, self.write = dialect, database.reading, database.write
         """For a move, which copies rows."""
 
     # ---------------------------------------------------------------------------------------------------- records
@@ -59,27 +59,33 @@ class SqlStore:
         from engrams.store.sql.batchcommit import BatchCommitter
 
         first = next((put.record.scope.owner for put in batch.puts), None)
-        return self._database.write_as(first, BatchCommitter(batch, self._dialect).run)
+        return self._database.write(first, BatchCommitter(batch, self._dialect).run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        return self._database.read_as(owner, recordqueries.get_records, owner, ids)
+        with self._database.reading(owner) as connection:
+            return recordqueries.get_records(connection, owner, ids)
 
     def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
-        return self._database.read_as(query.reach.owner, recordqueries.find_page, query, now)
+        with self._database.reading(query.reach.owner) as connection:
+            return recordqueries.find_page(connection, query, now)
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
-        return self._database.read_as(query.reach.owner, recordqueries.find_slots, query, now)
+        with self._database.reading(query.reach.owner) as connection:
+            return recordqueries.find_slots(connection, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
-        return self._database.read_as(owner, recordqueries.read_history, owner, id)
+        with self._database.reading(owner) as connection:
+            return recordqueries.read_history(connection, owner, id)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
-        return self._database.read_as(owner, recordqueries.list_scopes, owner)
+        with self._database.reading(owner) as connection:
+            return recordqueries.list_scopes(connection, owner)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read_as(reach.owner if reach else None, recordqueries.count_records, reach)
+        with self._database.reading(reach.owner if reach else None) as connection:
+            return recordqueries.count_records(connection, reach)
 
     def purge(
         self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
@@ -101,23 +107,26 @@ class SqlStore:
             self._index_cache.unmark(connection, owner)
             return recordpurge.erase_records(connection, self._dialect, owner, ids, at, given)
 
-        removed, traces = self._database.write_as(owner, erase)
+        removed, traces = self._database.write(owner, erase)
         files = self._index_cache.drop(owner)
         clear_caches()
         # The log still holds earlier pages.
         log = 0 if self._database.checkpoint() else 1
-        remaining = self._database.read_as(owner, recordpurge.count_remaining, self._dialect, traces)
+        with self._database.reading(owner) as connection:
+            remaining = recordpurge.count_remaining(connection, self._dialect, traces)
         return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log, "index": files})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
-        return self._database.read_as(None, recordqueries.find_unembedded, model, after, limit)
+        with self._database.reading(None) as connection:
+            return recordqueries.find_unembedded(connection, model, after, limit)
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
-        return self._database.read_as(None, recordqueries.read_outbox, limit)
+        with self._database.reading(None) as connection:
+            return recordqueries.read_outbox(connection, limit)
 
     def clear(self, ids: Sequence[int]) -> None:
         if ids and self._database.exists:
-            self._database.write_as(None, execute, "clear_outbox", encode_json(list(ids)))
+            self._database.write(None, execute, "clear_outbox", encode_json(list(ids)))
 
     def close(self) -> None:
         self._index_cache.close()
@@ -129,89 +138,104 @@ class SqlStore:
         return self._index_cache.seek(seek)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
-        return self._database.read_as(owner, recordqueries.fetch_vectors, owner, ids, model)
+        with self._database.reading(owner) as connection:
+            return recordqueries.fetch_vectors(connection, owner, ids, model)
 
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
-        return self._database.read_as(reach.owner, recordqueries.count_speakers, reach)
+        with self._database.reading(reach.owner) as connection:
+            return recordqueries.count_speakers(connection, reach)
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        return self._database.read_as(owner, linkqueries.find_edges, owner, nodes, types)
+        with self._database.reading(owner) as connection:
+            return linkqueries.find_edges(connection, owner, nodes, types)
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
-        return self._database.read_as(reach.owner, linkqueries.list_topics, reach)
+        with self._database.reading(reach.owner) as connection:
+            return linkqueries.list_topics(connection, reach)
 
     # ------------------------------------------------------------------------------------------------------- jobs
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
         if not specs:
             return ()
-        return self._database.write_as(None, lambda connection: tuple(jobqueue.enqueue(connection, spec, at) for spec in specs))
+        return self._database.write(None, lambda connection: tuple(jobqueue.enqueue(connection, spec, at) for spec in specs))
 
     def claim(self, claim: JobClaim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
-        if not self._database.read_as(None, jobqueue.is_claimable, claim):
-            return None
-        return self._database.write_as(None, jobqueue.claim, claim)
+        with self._database.reading(None) as connection:
+            if not jobqueue.is_claimable(connection, claim):
+                return None
+        return self._database.write(None, jobqueue.claim, claim)
 
     def renew(self, lease: str, until: datetime) -> bool:
-        return self._database.exists and self._database.write_as(None, jobqueue.renew, lease, until)
+        return self._database.exists and self._database.write(None, jobqueue.renew, lease, until)
 
     def keep(self, lease: str, payload: Meta) -> bool:
-        return self._database.exists and self._database.write_as(None, jobqueue.keep, lease, payload)
+        return self._database.exists and self._database.write(None, jobqueue.keep, lease, payload)
 
     def finish(self, lease: str, at: datetime) -> bool:
-        return self._database.exists and self._database.write_as(None, jobqueue.finish, lease, at)
+        return self._database.exists and self._database.write(None, jobqueue.finish, lease, at)
 
     def fail(self, failure: JobFailure) -> bool:
-        return self._database.exists and self._database.write_as(None, jobqueue.fail, failure)
+        return self._database.exists and self._database.write(None, jobqueue.fail, failure)
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
-        return self._database.read_as(None, jobqueue.list_jobs, states, limit)
+        with self._database.reading(None) as connection:
+            return jobqueue.list_jobs(connection, states, limit)
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        return self._database.read_as(None, jobqueue.find_waiting, kind, prefix)
+        with self._database.reading(None) as connection:
+            return jobqueue.find_waiting(connection, kind, prefix)
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
-        return self._database.read_as(None, jobqueue.count_workload)
+        with self._database.reading(None) as connection:
+            return jobqueue.count_workload(connection)
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
-        return self._database.write_as(None, jobqueue.retry, ids, at) if self._database.exists else 0
+        return self._database.write(None, jobqueue.retry, ids, at) if self._database.exists else 0
 
     def next_due(self) -> datetime | None:
-        return self._database.read_as(None, jobqueue.find_next_due)
+        with self._database.reading(None) as connection:
+            return jobqueue.find_next_due(connection)
 
     def cancel(self, ids: Sequence[str]) -> int:
         if not ids or not self._database.exists:
             return 0
-        return self._database.write_as(None, execute, "cancel_jobs", encode_json(list(ids)))
+        return self._database.write(None, execute, "cancel_jobs", encode_json(list(ids)))
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
-            return self._database.read_as(None, modelusage.read_spend, day)
-        return self._database.write_as(None, modelusage.add_spend, day, calls, tokens)
+            with self._database.reading(None) as connection:
+                return modelusage.read_spend(connection, day)
+        return self._database.write(None, modelusage.add_spend, day, calls, tokens)
 
     def record_pace(self, model: str, seconds: float) -> None:
-        self._database.write_as(None, modelusage.record_pace, model, seconds)
+        self._database.write(None, modelusage.record_pace, model, seconds)
 
     def load_pace(self, model: str) -> tuple[float, ...]:
-        return self._database.read_as(None, modelusage.load_pace, model)
+        with self._database.reading(None) as connection:
+            return modelusage.load_pace(connection, model)
 
     # --------------------------------------------------------------------------------------------------- sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
-        return self._database.read_as(owner, sessionstates.load_session, owner, id)
+        with self._database.reading(owner) as connection:
+            return sessionstates.load_session(connection, owner, id)
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        return self._database.write_as(row.scope.owner, sessionstates.save_session, row, expect)
+        return self._database.write(row.scope.owner, sessionstates.save_session, row, expect)
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read_as(None, sessionstates.find_idle, before, limit)
+        with self._database.reading(None) as connection:
+            return sessionstates.find_idle(connection, before, limit)
 
     def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
-        return self._database.read_as(reach.owner, sessionstates.list_sessions, reach, limit)
+        with self._database.reading(reach.owner) as connection:
+            return sessionstates.list_sessions(connection, reach, limit)
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
-        return self._database.read_as(owner, sessionstates.load_state, owner, name)
+        with self._database.reading(owner) as connection:
+            return sessionstates.load_state(connection, owner, name)
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
-        return self._database.write_as(row.owner, sessionstates.save_state, row, expect)
+        return self._database.write(row.owner, sessionstates.save_state, row, expect)

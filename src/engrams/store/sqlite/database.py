@@ -20,7 +20,7 @@ from engrams.store.processforks import register
 from engrams.store.sql.namedqueries import query
 from engrams.store.sqlite import connections, databaserepair, schemasetup
 from engrams.store.sqlite.connections import WriteLock
-from engrams.store.sqlite.errormapping import map_errors, to_engrams_error
+from engrams.store.sqlite.errormapping import MAPPED_ERRORS, to_engrams_error
 from engrams.types import Scope
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class SqliteDatabase:
         self._identity: tuple[int, int] | None = None
         self._pool: ReaderConnectionPool | None = None
         register(self)
-        with map_errors(self.label), encryption.share_home(path):
+        with self._use_file():
             if path is None:
                 self._writer = self._open_blank()
             else:
@@ -81,25 +81,16 @@ class SqliteDatabase:
     def exists(self) -> bool:
         """True once anything was written."""
         self._check_open()
-        with map_errors(self.label), encryption.share_home(self.path):
+        with self._use_file():
             return self.path is None or self._refresh()
 
     # ------------------------------------------------------------------------------------------------------ reading
 
-    def read(self, work: Callable[Concatenate[apsw.Connection, P], T], *given: P.args, **options: P.kwargs) -> T:
-        """Run ``work`` in a read transaction, even before the first write."""
-        with self.reading() as connection:
-            return work(connection, *given, **options)
-
-    def read_as(self, _: Scope | None, work: Callable[Concatenate[apsw.Connection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
-        """Run ``work`` as ``read`` does: one file holds all owners."""
-        return self.read(work, *given, **options)
-
     @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """Borrow a connection within a read transaction."""
+    def reading(self, _: Scope | None = None, /) -> Iterator[apsw.Connection]:
+        """Begin a read transaction, even before the first write; one file holds all owners."""
         self._check_open()
-        with map_errors(self.label), encryption.share_home(self.path):
+        with self._use_file():
             if self.path is None:
                 with self._write_lock:
                     self._check_open()
@@ -111,6 +102,15 @@ class SqliteDatabase:
                 pool = self._pool = self._pool or self._make_pool()
             with pool.borrow() as connection:
                 yield connection
+
+    @contextmanager
+    def _use_file(self) -> Iterator[None]:
+        """Hold the home's shared lock, and map errors of SQLite and the system."""
+        try:
+            with encryption.share_home(self.path):
+                yield
+        except MAPPED_ERRORS as problem:
+            raise to_engrams_error(problem, self.label) from problem
 
     def _make_pool(self) -> ReaderConnectionPool:
         path = self.path
@@ -134,7 +134,7 @@ class SqliteDatabase:
 
     # ------------------------------------------------------------------------------------------------------ writing
 
-    def write(self, work: Callable[Concatenate[apsw.Connection, P], T], *given: P.args, **options: P.kwargs) -> T:
+    def write(self, _: Scope | None, work: Callable[Concatenate[apsw.Connection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction; creates the database if missing.
 
         ``work`` may be run again after a rollback, so it must not have effects outside the database."""
@@ -150,15 +150,11 @@ class SqliteDatabase:
             raise ticket.error
         return cast("T", ticket.value)
 
-    def write_as(self, _: Scope | None, work: Callable[Concatenate[apsw.Connection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
-        """Run ``work`` as ``write`` does: one file holds all owners."""
-        return self.write(work, *given, **options)
-
     def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.
 
         Nobody else in this process writes meanwhile."""
-        with self._write_lock, map_errors(self.label), encryption.share_home(self.path):
+        with self._write_lock, self._use_file():
             return work(self._connection())
 
     def reload(self) -> None:
@@ -189,7 +185,7 @@ class SqliteDatabase:
         group = [ticket for ticket in group if ticket not in apart]
         self._waiting.extendleft(reversed(apart))
         try:
-            with map_errors(self.label), encryption.share_home(self.path):
+            with self._use_file():
                 if len(group) > 1:
                     self._run_group(group)
                 if not own.settled:

@@ -29,11 +29,11 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
     files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until the file
     ``losses`` is removed; ``bytes``: size on disk; ``rows``: by table."""
-    problems = database.read(_find_problems)
+    problems = database.read(None, _find_problems)
     left = problems
     if problems and mend:
         database.notes.extend(_repair(database, clock))
-        left = database.read(_find_problems)
+        left = database.read(None, _find_problems)
     path = database.path
     aside = databaserepair.list_damaged(path) if path else []
     if path and aside and mend and not left:
@@ -46,10 +46,10 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
         "path": str(path) if path else ":memory:",
         "bytes": _file_bytes(database),
         "schema": schemasetup.newest_version(),
-        "rows": {} if left else database.read(_count_rows),
+        "rows": {} if left else database.read(None, _count_rows),
         "aside": aside,
         "losses": str(lostmemories.list_path(path)) if path else "",
-        "lost": database.read(lostmemories.report, path) if path and not left else [],
+        "lost": database.read(None, lostmemories.report, path) if path and not left else [],
     }
 
 
@@ -105,10 +105,10 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
     """Rebuild what is derived; if that fails, copy what is readable."""
     notes: list[str] = []
     try:
-        notes.extend(database.write(remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
-        notes.extend(filter(None, (database.write(vectorrepair.drop_damaged, clock()),)))
+        notes.extend(database.write(None, remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
+        notes.extend(filter(None, (database.write(None, vectorrepair.drop_damaged, clock()),)))
         notes.extend(_accept_texts(database))
-        if not database.read(_find_problems):
+        if not database.read(None, _find_problems):
             return notes
     except StoreError as problem:
         notes.append(f"A milder repair failed: {problem}")
@@ -118,12 +118,12 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
 def _accept_texts(database: SqliteDatabase) -> list[str]:
     """Accept damaged texts, and remember whose they are.
     A vault's files bring them back."""
-    found = MemoryRescueLoss(damaged=tuple(memory for _, memory, _ in database.read(find_damaged_texts)))
+    found = MemoryRescueLoss(damaged=tuple(memory for _, memory, _ in database.read(None, find_damaged_texts)))
     if not found:
         return []
     if database.path is not None:
         lostmemories.remember(database.path, database.path.name, found)
-    database.write(accept_damaged_texts)
+    database.write(None, accept_damaged_texts)
     return [f"{str(found)[0].upper()}{str(found)[1:]}."]
 
 
@@ -162,6 +162,6 @@ def _count_rows(connection: apsw.Connection) -> dict[str, Json]:
 
 def _file_bytes(database: SqliteDatabase) -> int:
     if database.path is None:
-        return database.read(lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
+        return database.read(None, lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
     files = (database.path.with_name(database.path.name + end) for end in ("", "-wal", "-shm"))
     return sum(file.stat().st_size for file in files if file.exists())

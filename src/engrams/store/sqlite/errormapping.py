@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
 from json import JSONDecodeError
 
 import apsw
@@ -12,27 +10,12 @@ import apsw
 from engrams.errors import ConflictError, EngramsError, InputError, StoreError
 from engrams.store.sql.rowconversion import MEND
 
+MAPPED_ERRORS = (apsw.Error, OSError, UnicodeEncodeError, JSONDecodeError, UnicodeDecodeError, OverflowError)
+"""Errors of the driver, of the system and of values, which callers see as those of engrams."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 FULL = "Free some disk space and repeat; everything acknowledged before is safe."
 READ_ONLY = "Give this user write permission on the folder and its files, or choose another home (ENGRAMS_HOME)."
 BUSY = "Another process is writing for long. Wait and repeat, or raise `store.busy_seconds`."
-
-
-@contextmanager
-def map_errors(place: str) -> Iterator[None]:
-    """Raise SQLite and system errors as StoreError, InputError or ConflictError."""
-    try:
-        yield
-    except (apsw.Error, OSError) as problem:
-        raise to_engrams_error(problem, place) from problem
-    except UnicodeEncodeError as problem:
-        raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
-    except JSONDecodeError as problem:
-        raise StoreError(f"{place} is damaged: {problem}.", hint=MEND) from problem
-    except UnicodeDecodeError as problem:
-        raise StoreError(f"{place} is damaged: {problem.reason}.", hint=MEND) from problem
-    except OverflowError as problem:
-        raise InputError("A number does not fit into 64 bits.") from problem
 
 
 def is_short_read(problem: apsw.Error) -> bool:
@@ -40,11 +23,25 @@ def is_short_read(problem: apsw.Error) -> bool:
     return bool(getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
 
 
-def to_engrams_error(problem: apsw.Error | OSError, place: str) -> EngramsError:
-    """Engrams error for one of SQLite or the operating system."""
+def to_engrams_error(problem: Exception, place: str) -> EngramsError:
+    """StoreError, InputError or ConflictError for one of ``MAPPED_ERRORS``."""
     match problem:
+        case UnicodeEncodeError():
+            return InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.")
+        case JSONDecodeError():
+            return StoreError(f"{place} is damaged: {problem}.", hint=MEND)
+        case UnicodeDecodeError():
+            return StoreError(f"{place} is damaged: {problem.reason}.", hint=MEND)
+        case OverflowError():
+            return InputError("A number does not fit into 64 bits.")
         case OSError():
             return StoreError(f"{place}: {problem.strerror or problem}.", hint=FULL if problem.errno in _NO_SPACE else READ_ONLY)
+        case _:
+            return _driver_error(problem, place)
+
+
+def _driver_error(problem: Exception, place: str) -> EngramsError:
+    match problem:
         case apsw.FullError():
             return StoreError(f"The disk that holds {place} is full.", hint=FULL)
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():

@@ -46,7 +46,7 @@ class SqliteIndexFiles:
             return True
 
         with suppress(EngramsError, OSError), encryption.share_home(self._database.path):
-            return self._has_files() and self._folder.write(key, index, lambda mark: self._database.write(keep, mark))
+            return self._has_files() and self._folder.write(key, index, lambda mark: self._database.write(None, keep, mark))
         return False
 
     def unmark(self, connection: apsw.Connection, owner: str) -> None:

@@ -71,7 +71,7 @@ class SegmentFolder:
         if self._path is None:
             return False
         mark = int.from_bytes(os.urandom(7)) | 1
-        segment = index.dump()
+        segment = index.state.dump()
         segment = replace(segment, notes={**segment.notes, "key": _describe(key, mark)})
         self._path.mkdir(mode=0o700, exist_ok=True)
         name = name_owner(key.owner)

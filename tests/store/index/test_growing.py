@@ -32,7 +32,7 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     dice = random.Random(seed)
     rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(60, seed)}
     one = OwnerSearchIndex(DIMENSION)
-    one.apply(list(rows.values()))
+    one.updates.apply(list(rows.values()))
     change = 1000
     held: list[tuple[CandidatePool, list[str]]] = []
     for _ in range(25):
@@ -44,14 +44,14 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
             case 0:
                 old = dice.choice(list(rows))
                 rows[old] = rows[old]._replace(changed=change, status="superseded")
-                one.apply([rows[old]])
+                one.updates.apply([rows[old]])
             case 1:
                 old = dice.choice(list(rows))
                 rows[old] = rows[old]._replace(changed=change, lexemes=np.array([3, 9], np.uint32).tobytes())
-                one.apply([rows[old]])
+                one.updates.apply([rows[old]])
             case 2:
                 old = dice.choice(list(rows))
-                one.apply([rows[old]._replace(changed=change, status="forgotten")])
+                one.updates.apply([rows[old]._replace(changed=change, status="forgotten")])
                 del rows[old]
             case _:
                 sessions = ("s", "t", "")
@@ -60,7 +60,7 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
                     for more in range(dice.randrange(1, 4))
                 ]
                 rows.update({each.rowid: each for each in fresh})
-                one.apply(fresh)
+                one.updates.apply(fresh)
     for pool, ids in held:
         assert list(pool.ids) == ids and len(pool.ids) == len(ids) == len(pool.cos)
     for request in SEEKS:
@@ -74,6 +74,6 @@ def test_what_runs_out_meanwhile_is_gathered_anew() -> None:
     ends = row(1, [3], valid_to=int(NOW.timestamp() * 1e6) + 5_000_000)
     one = filled([ends, row(2, [3])])
     assert len(one.pool(seek(), TERMS, 0.0, None, 100).ids) == 2
-    one.apply([row(3, [3])])
+    one.updates.apply([row(3, [3])])
     later = replace(seek(), now=NOW.replace(second=10))
     assert list(one.pool(later, TERMS, 0.0, None, 100).ids) == ["m2", "m3"]

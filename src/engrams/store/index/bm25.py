@@ -64,7 +64,11 @@ class InvertedIndex:
         if len(terms):
             slots = np.repeat(np.arange(first, first + len(blobs), dtype=np.uint64), lengths)
             keys, counts = np.unique(terms.astype(np.uint64) << np.uint64(32) | slots, return_counts=True)
-            self._append(_make_segment(keys, counts.astype(np.float32)))
+            segment = _make_segment(keys, counts.astype(np.float32))
+            # Segments of similar size are merged: about log2(n) remain.
+            while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):
+                segment = _merge(self._segments.pop(), segment)
+            self._segments.append(segment)
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Slots that hold a term, each once, and its counts there."""
@@ -76,12 +80,6 @@ class InvertedIndex:
     def holds(self, term: int) -> bool:
         """True where some slot holds a term."""
         return any(len(segment.get(term)[0]) for segment in self._segments)
-
-    def _append(self, segment: PostingSegment) -> None:
-        """Append, merging segments of similar size: about log2(n) remain."""
-        while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):
-            segment = _merge(self._segments.pop(), segment)
-        self._segments.append(segment)
 
 
 def _make_segment(keys: npt.NDArray[np.uint64], counts: npt.NDArray[np.float32]) -> PostingSegment:

@@ -101,7 +101,7 @@ class IndexColumns:
     def get_vectors(self, slots: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float32]:
         """Vectors of some slots, float32."""
         found: npt.NDArray[np.float32] = self._vectors[slots]
-        if self.is_quantized:
+        if found.dtype == np.int8:
             found = np.multiply(found, self["scale"][slots][:, None], dtype=np.float32) + self._centre
         return found
 
@@ -115,7 +115,7 @@ class IndexColumns:
 
     def set_vectors(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
         """Set the vectors of some slots."""
-        if self.is_quantized:
+        if self._vectors.dtype == np.int8:
             self._vectors[slots], self["scale"][slots] = _to_int8(vectors - self._centre)
         else:
             self._vectors[slots] = vectors

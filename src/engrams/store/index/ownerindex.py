@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +42,11 @@ class OwnerSearchIndex:
     Not thread safe: the caller holds a lock."""
 
     def __init__(self, dimension: int, state: OwnerIndexState | None = None) -> None:
-        self._state = state or OwnerIndexState(IndexColumns(dimension))
-        self._filler = IndexRowApplier(self._state)
+        self.state = state or OwnerIndexState(IndexColumns(dimension))
+        """Arrays and names, and their form as a file."""
+        self.updates = IndexRowApplier(self.state)
+        """Inserts and changes rows."""
+        self._columns = self.state.columns
         self._views: dict[_ViewKey, _KeptView] = {}
 
     @classmethod
@@ -54,79 +57,8 @@ class OwnerSearchIndex:
         state = OwnerIndexState.restore(segment)
         return cls(state.columns.dimension, state)
 
-    def dump(self) -> SegmentContent:
-        """Collect all arrays of the index as one segment."""
-        return self._state.dump()
-
-    @property
-    def last_change(self) -> int:
-        """Number of the last change seen."""
-        return self._state.last_change
-
-    @property
-    def applied(self) -> int:
-        """Number of rows read since it was made or restored."""
-        return self._filler.applied
-
-    @property
-    def purged_count(self) -> int:
-        """Number of purged rows seen."""
-        return self._filler.purged_count
-
-    @property
-    def damaged(self) -> list[int]:
-        """Numbers of rows whose vector no embedder made, and was left out."""
-        return self._filler.damaged
-
-    @damaged.setter
-    def damaged(self, rows: list[int]) -> None:
-        self._filler.damaged = rows
-
-    @property
-    def bytes(self) -> int:
-        """Approximate resident size."""
-        return self._state.bytes
-
-    @property
-    def rows(self) -> int:
-        """Number of slots, those included that were replaced or removed."""
-        return self._columns.size
-
-    @property
-    def _columns(self) -> IndexColumns:
-        return self._state.columns
-
-    def holds(self, term: int) -> bool:
-        """True for a term that records hold, or held since the load."""
-        return self._state.postings.holds(term)
-
     def __len__(self) -> int:
         return int(np.count_nonzero(self._columns["alive"]))
-
-    def load(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert new retrievable rows in their original order."""
-        self._filler.load(rows)
-
-    def apply(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Insert, update or remove rows by status, in order of ``changed``."""
-        self._filler.apply(rows)
-        if len(self._filler.touched) > _TOUCHED:
-            self._views.clear()
-            self._filler.touched.clear()
-
-    # ------------------------------------------------------------------------------------------------------ reading
-
-    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
-        """Speakers in the reach, with counts."""
-        counts = np.bincount(
-            self._columns["voice"][self._columns["alive"] & self._mask_reach(reach)], minlength=len(self._state.voices.names)
-        )
-        found: dict[str, int] = {}
-        for code, name in enumerate(self._state.voices.names):
-            speaker, _ = self._split_voice(name)
-            if speaker and counts[code]:
-                found[speaker] = found.get(speaker, 0) + int(counts[code])
-        return found
 
     @staticmethod
     def _split_voice(name: str) -> tuple[str, str]:
@@ -145,7 +77,7 @@ class OwnerSearchIndex:
 
         ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers."""
         seen = self._get_view(seek, allowed)
-        words = score_terms(self._columns, self._state.postings, seen, terms, unknown)
+        words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
         exact = seen.total <= exact_limit
         some = seen.gather_all(self._columns) if exact else gather(self._columns, self._best_slots(seek, seen, words))
         return self._build_pool(seek, some, words, seen.total, exact)
@@ -153,23 +85,26 @@ class OwnerSearchIndex:
     def _get_view(self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None) -> VisibleIndexView:
         """Cached or changed view, unless something in it expired."""
         now = seek.now.timestamp()
+        if len(self.updates.touched) > _TOUCHED:
+            self._views.clear()
+            self.updates.touched.clear()
         if allowed is not None or seek.as_of is not None:
-            return make_view(self._columns, self._build_mask(seek, allowed), len(self._state.last), now)
+            return make_view(self._columns, self._build_mask(seek, allowed), len(self.state.last), now)
         key = (seek.reach, seek.kinds, seek.history)
         kept = self._views.pop(key, None)
         if kept is not None and kept.since <= now < kept.view.until:
             view = self._refresh_view(seek, kept, now)
         else:
-            view = make_view(self._columns, self._build_mask(seek, None), len(self._state.last), now)
+            view = make_view(self._columns, self._build_mask(seek, None), len(self.state.last), now)
         while len(self._views) >= _VIEWS:
             del self._views[next(iter(self._views))]
-        self._views[key] = _KeptView(view, now, len(self._filler.touched))
+        self._views[key] = _KeptView(view, now, len(self.updates.touched))
         return view
 
     def _refresh_view(self, seek: CandidateSearchQuery, kept: _KeptView, now: float) -> VisibleIndexView:
         """Bring a view up to date, at the cost of what changed."""
-        old, columns, sessions = kept.view, self._columns, len(self._state.last)
-        size, touched = len(old.mask), self._filler.touched[kept.touched :]
+        old, columns, sessions = kept.view, self._columns, len(self.state.last)
+        size, touched = len(old.mask), self.updates.touched[kept.touched :]
         if size == columns.size and not touched:
             return old
         fresh = self._build_mask(seek, None, slice(size, None))
@@ -195,32 +130,24 @@ class OwnerSearchIndex:
         else:
             mask = (columns["status"][some] == STATUS_CODES[Status.ACTIVE]) & (moment < columns["valid_to"][some])
         mask &= columns["alive"][some]
-        mask &= self._mask_reach(seek.reach, some)
+        keys = [*map(attrgetter("key"), seek.reach.scopes)]
+        below = tuple(f"{key}/" for key in keys) if seek.reach.tree else ()
+        inside = np.array([name in keys or name.startswith(below) for name in self.state.scopes.names], np.bool_)
+        if not inside.all():
+            mask &= inside[columns["scope"][some]]
         if seek.kinds:
-            codes = [code for kind in seek.kinds if (code := self._state.kinds.find(kind)) >= 0]
+            codes = [code for kind in seek.kinds if (code := self.state.kinds.find(kind)) >= 0]
             mask &= np.isin(columns["kind"][some], codes)
         if allowed is not None:
             mask &= np.isin(columns["rowid"][some], allowed)
         return mask
-
-    def _mask_reach(self, reach: ScopeReach, some: _Some = _ALL) -> npt.NDArray[np.bool_]:
-        keys = [*map(attrgetter("key"), reach.scopes)]
-        inside = np.array(
-            [name in keys or (reach.tree and any(name.startswith(key + "/") for key in keys)) for name in self._state.scopes.names],
-            np.bool_,
-        )
-        scopes = self._columns["scope"][some]
-        if inside.all():
-            return np.ones(len(scopes), np.bool_)
-        result: npt.NDArray[np.bool_] = inside[scopes]
-        return result
 
     def _best_slots(self, seek: CandidateSearchQuery, seen: VisibleIndexView, words: Bm25Scores) -> npt.NDArray[np.int64]:
         """Best slots by source, with the two turns after each."""
         after = self._columns["after"]
         chosen = [top_slots(words.bm, seek.width)]
         if seek.vector is not None and self._columns.dimension:
-            chosen.append(self._state.nearest.find(self._columns, seek.vector, seen.mask, seek.width))
+            chosen.append(self.state.nearest.find(self._columns, seek.vector, seen.mask, seek.width))
         front = np.concatenate(chosen)
         # Windowed scores reach the next two turns.
         for _ in range(2):
@@ -241,11 +168,11 @@ class OwnerSearchIndex:
             bm=words.bm[some.slots],
             bmctx=words.score_windows(self._columns.size, some),
             bmses=words.session[some.sessions] if len(words.session) else np.zeros(len(some.slots), np.float32),
-            voices=[self._split_voice(name) for name in self._state.voices.names],
+            voices=[self._split_voice(name) for name in self.state.voices.names],
             **{name: getattr(some, name) for name in _PASSED},
             total=total,
             exact=exact,
-            kinds=frozenset(self._state.kinds.names),
+            kinds=frozenset(self.state.kinds.names),
         )
 
     def _cosines(self, seek: CandidateSearchQuery, some: CandidateColumns) -> tuple[_Floats, _Floats, _Floats]:

@@ -41,7 +41,7 @@ class PostgresDialect:
         return len(self.read_terms(connection, number))
 
     def find(self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
-        return {term: number for term in terms if index.holds(number := number_term(term))}
+        return {term: number for term in terms if index.state.postings.holds(number := number_term(term))}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))

@@ -83,7 +83,7 @@ class _CachedIndex:
 
     def put(self, index: OwnerSearchIndex) -> None:
         """Hold an index that was just mapped."""
-        self.index, self.due = index, max(_MIN_ROWS, index.rows // _SHARE)
+        self.index, self.due = index, max(_MIN_ROWS, index.state.columns.size // _SHARE)
 
 
 class OwnerIndexCache:
@@ -117,19 +117,25 @@ class OwnerIndexCache:
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
             try:
-                terms, unknown, allowed = self._database.read(owner, self._catch_up, cached, seek, (key, condition))
+                with self._database.reading(owner) as connection:
+                    if cached.index.state.last_change == 0:
+                        self._map_file(connection, cached, key)
+                    _load_rows(connection, cached.index, key)
+                    terms, unknown = _weigh_terms(self._dialect.find(connection, cached.index, _list_words(seek)), seek)
+                    allowed = _find_allowed(connection, seek.reach, condition) if condition.text else None
             except BaseException:
                 # An index that missed rows would never load them.
                 self._discard(key)
                 raise
-            if cached.index.damaged:
-                self._drop_damaged(owner, cached.index, model)
-            pool = cached.index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
-            grown = cached.index.bytes - cached.bytes
+            index = cached.index
+            if index.updates.damaged:
+                self._drop_damaged(owner, index, model)
+            pool = index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
+            grown = index.state.bytes - cached.bytes
             cached.bytes += grown
-            due = self._files is not None and cached.index.applied >= cached.due
+            due = self._files is not None and index.updates.applied >= cached.due
             if due:
-                cached.due = cached.index.applied + max(_MIN_ROWS, cached.index.rows // _SHARE)
+                cached.due = index.updates.applied + max(_MIN_ROWS, index.state.columns.size // _SHARE)
         self._trim(grown)
         if due:
             self._start_writing(owner, key, cached)
@@ -138,33 +144,28 @@ class OwnerIndexCache:
     def _find_model(self, name: str) -> tuple[int, int]:
         """Number and dimension of a model, which never change; zeros if unknown."""
         key = (self._database.generation, name)
-        found = self._models.get(key) or self._database.read(None, recordqueries.find_model, name)
-        if found[0]:
+        if key not in self._models:
+            with self._database.reading(None) as connection:
+                found = recordqueries.find_model(connection, name)
+            if not found[0]:
+                return found
             self._models[key] = found
-        return found
+        return self._models[key]
 
-    def _catch_up(
-        self, connection: SqlConnection, cached: _CachedIndex, seek: CandidateSearchQuery, given: tuple[_Key, SqlClause]
-    ) -> tuple[list[tuple[int, float]], float, Integers | None]:
-        """Bring an index up to date; the query's terms and rows."""
-        (_, owner, model, dimension), condition = given
-        if self._files is not None and cached.index.last_change == 0:
+    def _map_file(self, connection: SqlConnection, cached: _CachedIndex, key: _Key) -> None:
+        """Map the file of an index that holds nothing yet."""
+        if self._files is not None:
             cached.epoch = self._files.read_epoch(connection)
-            if mapped := self._files.load(connection, SegmentKey(owner, model, dimension)):
+            if mapped := self._files.load(connection, SegmentKey(*key[1:])):
                 cached.put(mapped)
-        index = cached.index
-        _load_rows(connection, index, seek.reach.owner, model)
-        forms = seek.forms.forms
-        words = {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
-        return *_weigh_terms(self._dialect.find(connection, index, words), seek), _find_allowed(connection, seek.reach, condition)
 
     def _drop_damaged(self, owner: Scope, index: OwnerSearchIndex, model: int) -> None:
         """Remove damaged vectors, so that they are made again.
 
         Where nothing can be written, the next load tries it."""
         with suppress(StoreError):
-            self._database.write(owner, recordqueries.drop_vectors, model, index.damaged, self._clock())
-        index.damaged = []
+            self._database.write(owner, recordqueries.drop_vectors, model, index.updates.damaged, self._clock())
+        index.updates.damaged = []
 
     def unmark(self, connection: SqlConnection, owner: Scope) -> None:
         """Invalidate the file of an owner's index."""
@@ -201,25 +202,27 @@ class OwnerIndexCache:
         files, place = self._files, SegmentKey(*key[1:])
         assert files is not None
         with suppress(EngramsError):
-            clean = self._database.read(owner, self._build_clean, owner, cached, key)
+            with self._database.reading(owner) as connection:
+                clean = self._build_clean(connection, cached, key)
             with cached.lock:
                 cached.index, cached.epoch = clean or (cached.index, cached.epoch)
                 if files.write(place, cached.index, cached.epoch):
-                    mapped = self._database.read(owner, files.load, place)
-                    if mapped is not None and mapped.last_change == cached.index.last_change:
+                    with self._database.reading(owner) as connection:
+                        mapped = files.load(connection, place)
+                    if mapped is not None and mapped.state.last_change == cached.index.state.last_change:
                         cached.put(mapped)
 
-    def _build_clean(self, connection: SqlConnection, owner: Scope, cached: _CachedIndex, key: _Key) -> tuple[OwnerSearchIndex, int] | None:
+    def _build_clean(self, connection: SqlConnection, cached: _CachedIndex, key: _Key) -> tuple[OwnerSearchIndex, int] | None:
         """Build an index anew if much of it is gone or purged."""
         from engrams.store.index import OwnerSearchIndex
 
         assert self._files is not None
         epoch = self._files.read_epoch(connection)
-        dead = cached.index.rows - len(cached.index)
-        if epoch == cached.epoch and dead * _DEAD < cached.index.rows:
+        rows = cached.index.state.columns.size
+        if epoch == cached.epoch and (rows - len(cached.index)) * _DEAD < rows:
             return None
         fresh = OwnerSearchIndex(key[3])
-        _load_rows(connection, fresh, owner, key[2])
+        _load_rows(connection, fresh, key)
         return fresh, epoch
 
     def before_fork(self) -> None:
@@ -258,21 +261,23 @@ class OwnerIndexCache:
                 self.bytes -= self._indexes.popitem(last=False)[1].bytes
 
 
-def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, owner: Scope, model: int) -> None:
-    last = fetch_one(connection, "last_change", owner.key)[0]
-    if last is None or last <= index.last_change:
+def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _Key) -> None:
+    """Bring an index up to date."""
+    (_, owner, model, _), state, updates = key, index.state, index.updates
+    last = fetch_one(connection, "last_change", owner)[0]
+    if last is None or last <= state.last_change:
         return
-    if index.last_change == 0:
+    if state.last_change == 0:
         # In order of insertion, so that sessions keep the order of their turns.
-        rows = stream_rows(connection, "load_rows", model, owner.key)
+        rows = stream_rows(connection, "load_rows", model, owner)
         while some := list(islice(rows, _BATCH_ROWS)):
-            index.load(some)
+            updates.load(some)
         if len(index) > _MANY_ROWS:
             _release_memory(connection)
     # Also after the first load: it skips rows that are not retrievable, whose changes count too.
-    before = index.purged_count
-    index.apply(stream_rows(connection, "load_changes", model, owner.key, index.last_change))
-    if index.purged_count > before:
+    before = updates.purged_count
+    updates.apply(stream_rows(connection, "load_changes", model, owner, state.last_change))
+    if updates.purged_count > before:
         # Perhaps by another process: caches of texts here must go too.
         clear_caches()
 
@@ -305,9 +310,12 @@ def _weigh_terms(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> tupl
     return known, unknown
 
 
-def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers | None:
-    if not condition.text:
-        return None
+def _list_words(seek: CandidateSearchQuery) -> set[str]:
+    forms = seek.forms.forms
+    return {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
+
+
+def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers:
     import numpy as np
 
     found = join_clauses([whereclauses.reach_clause(reach), condition])

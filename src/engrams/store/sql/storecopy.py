@@ -40,41 +40,43 @@ def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, 
     """Copy everything, and compare each owner's rows by hash; numbers of them.
 
     What an earlier run copied is left alone. ConflictError: the source was written to meanwhile, or the target holds something else."""
-    owners = [Scope.parse(key) for (key,) in source.read(None, fetch_all, "every_owner")]
+    with source.reading(None) as connection:
+        owners = [Scope.parse(key) for (key,) in fetch_all(connection, "every_owner")]
     counted = {"owners": len(owners), "records": 0, "jobs": 0}
     for place, owner in enumerate(owners):
-        before, total = source.read(owner, _digest, owner)
-        there, held = target.read(owner, _digest, owner)
+        before, total = _digest(source, owner)
+        there, held = _digest(target, owner)
         if held and there != before:
             raise ConflictError(f"{owner.key} has other memory there already.", hint="Move into an empty store.")
         if there != before:
-            rows = source.read(owner, _read_owner, owner)
+            rows = _read_owner(source, owner)
             target.write(owner, _write_owner, target.dialect, owner, rows)
-        if not target.read(owner, _digest, owner)[0] == before == source.read(owner, _digest, owner)[0]:
+        if not _digest(target, owner)[0] == before == _digest(source, owner)[0]:
             raise ConflictError(f"The memory of {owner.key} changed meanwhile.", hint="Stop what writes to it, and move again.")
         counted["records"] += total
         report(place + 1, len(owners))
-    shared = source.read(None, _read_shared)
+    shared = _read_shared(source)
     target.write(None, _write_shared, shared)
-    if target.read(None, _read_shared) != shared:
+    if _read_shared(target) != shared:
         raise StoreError("The jobs did not arrive as they were.", hint="Move into an empty store.")
     return counted | {"jobs": len(shared[0])}
 
 
-def _read_owner(connection: SqlConnection, owner: Scope) -> dict[str, list[tuple[Any, ...]]]:
+def _read_owner(store: SqlStore, owner: Scope) -> dict[str, list[tuple[Any, ...]]]:
     """Read all rows of an owner by table, records in stored order."""
-    found = {name: fetch_all(connection, name, owner.key) for name in _LINKED}
-    for table, columns in {"records": _RECORD, **_OWNED}.items():
-        order = "number" if table == "records" else "id" if table == "outbox" else f"{columns[0]}, {columns[1]}"
-        # Our own tables and columns.
-        text = f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY {order}"  # noqa: S608
-        found[table] = fetch_composed(connection, text, (owner.key,))
+    with store.reading(owner) as connection:
+        found = {name: fetch_all(connection, name, owner.key) for name in _LINKED}
+        for table, columns in {"records": _RECORD, **_OWNED}.items():
+            order = "number" if table == "records" else "id" if table == "outbox" else f"{columns[0]}, {columns[1]}"
+            # Our own tables and columns.
+            text = f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY {order}"  # noqa: S608
+            found[table] = fetch_composed(connection, text, (owner.key,))
     return found
 
 
-def _digest(connection: SqlConnection, owner: Scope) -> tuple[str, int]:
+def _digest(store: SqlStore, owner: Scope) -> tuple[str, int]:
     """Hash an owner's rows for comparison of two stores; count records."""
-    rows, digest = _read_owner(connection, owner), hashlib.blake2b(digest_size=16)
+    rows, digest = _read_owner(store, owner), hashlib.blake2b(digest_size=16)
     for table in sorted(rows):
         for row in sorted(map(_to_text, rows[table])) if table != "records" else map(_to_text, rows[table]):
             digest.update(row.encode("utf-8", "surrogatepass"))
@@ -124,19 +126,25 @@ def _write_owner(connection: SqlConnection, dialect: SqlDialect, owner: Scope, r
             _insert(connection, table, {"owner": owner.key, **dict(zip(columns, row, strict=True))})
 
 
-def _read_shared(connection: SqlConnection) -> SharedRows:
+def _read_shared(store: SqlStore) -> SharedRows:
     """Read rows that belong to no owner: jobs, model usage, pace."""
+    with store.reading(None) as connection:
+        return _fetch_shared(connection)
+
+
+def _fetch_shared(connection: SqlConnection) -> SharedRows:
     text = f"SELECT {', '.join(_JOBS)} FROM jobs ORDER BY id"  # noqa: S608 - our own columns
     pace = "SELECT name, token, data FROM owner_state WHERE owner = '' ORDER BY name"
     return fetch_composed(connection, text, ()), fetch_all(connection, "move_spend"), fetch_composed(connection, pace, ())
 
 
 def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
-    known = {row[0] for row in _read_shared(connection)[0]}
+    jobs, spent, _ = _fetch_shared(connection)
+    known = {row[0] for row in jobs}
     for row in rows[0]:
         if row[0] not in known:
             _insert(connection, "jobs", dict(zip(_JOBS, row, strict=True)))
-    there: dict[str, int] = dict(_read_shared(connection)[1])
+    there: dict[str, int] = dict(spent)
     for name, value in rows[1]:
         execute(connection, "spend", name, value - there.get(name, 0))
     for row in rows[2]:

@@ -29,16 +29,21 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
     ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
     files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until the file
     ``losses`` is removed; ``bytes``: size on disk; ``rows``: by table."""
-    problems = database.read(None, _find_problems)
-    left = problems
+    problems = left = _find_problems(database)
     if problems and mend:
         database.notes.extend(_repair(database, clock))
-        left = database.read(None, _find_problems)
+        left = _find_problems(database)
     path = database.path
     aside = databaserepair.list_damaged(path) if path else []
     if path and aside and mend and not left:
         database.notes.extend(_merge_aside(database, path))
         aside = databaserepair.list_damaged(path)
+    rows: dict[str, Json] = {}
+    lost: list[str] = []
+    if not left:
+        with database.reading() as connection:
+            rows = dict(zip(_TABLES, fetch_one(connection, "rows"), strict=True))
+            lost = lostmemories.report(connection, path) if path else []
     return {
         "ok": not left and not aside,
         "problems": [*problems, *(f"{name} was moved aside, and what it holds was not brought back." for name in aside)],
@@ -46,10 +51,10 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
         "path": str(path) if path else ":memory:",
         "bytes": _file_bytes(database),
         "schema": schemasetup.newest_version(),
-        "rows": {} if left else database.read(None, _count_rows),
+        "rows": rows,
         "aside": aside,
         "losses": str(lostmemories.list_path(path)) if path else "",
-        "lost": database.read(None, lostmemories.report, path) if path and not left else [],
+        "lost": lost,
     }
 
 
@@ -61,7 +66,7 @@ def _merge_aside(database: SqliteDatabase, path: Path) -> list[str]:
     return notes
 
 
-def _find_problems(connection: apsw.Connection) -> list[str]:
+def _find_problems(database: SqliteDatabase) -> list[str]:
     found: list[str] = []
     checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (
         _check_integrity,
@@ -72,11 +77,12 @@ def _find_problems(connection: apsw.Connection) -> list[str]:
         _check_migrations,
         vectorrepair.check_vectors,
     )
-    for check in checks:
-        try:
-            found += (problem for problem in check(connection) if problem not in found)
-        except (apsw.CorruptError, UnicodeError) as problem:
-            found.append(f"The database is damaged: {problem}.")
+    with database.reading() as connection:
+        for check in checks:
+            try:
+                found += (problem for problem in check(connection) if problem not in found)
+            except (apsw.CorruptError, UnicodeError) as problem:
+                found.append(f"The database is damaged: {problem}.")
     return found
 
 
@@ -108,7 +114,7 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
         notes.extend(database.write(None, remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
         notes.extend(filter(None, (database.write(None, vectorrepair.drop_damaged, clock()),)))
         notes.extend(_accept_texts(database))
-        if not database.read(None, _find_problems):
+        if not _find_problems(database):
             return notes
     except StoreError as problem:
         notes.append(f"A milder repair failed: {problem}")
@@ -118,7 +124,8 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
 def _accept_texts(database: SqliteDatabase) -> list[str]:
     """Accept damaged texts, and remember whose they are.
     A vault's files bring them back."""
-    found = MemoryRescueLoss(damaged=tuple(memory for _, memory, _ in database.read(None, find_damaged_texts)))
+    with database.reading() as connection:
+        found = MemoryRescueLoss(damaged=tuple(memory for _, memory, _ in find_damaged_texts(connection)))
     if not found:
         return []
     if database.path is not None:
@@ -155,13 +162,9 @@ def _replace_file(database: SqliteDatabase, connection: apsw.Connection, clock: 
         connection.execute("ROLLBACK")
 
 
-def _count_rows(connection: apsw.Connection) -> dict[str, Json]:
-    row = fetch_one(connection, "rows")
-    return dict(zip(_TABLES, row, strict=True))
-
-
 def _file_bytes(database: SqliteDatabase) -> int:
     if database.path is None:
-        return database.read(None, lambda connection: int(connection.pragma("page_count")) * int(connection.pragma("page_size")))
+        with database.reading() as connection:
+            return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
     files = (database.path.with_name(database.path.name + end) for end in ("", "-wal", "-shm"))
     return sum(file.stat().st_size for file in files if file.exists())

@@ -14,12 +14,12 @@ from engrams.enginecomponents import EngineComponents, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.memoryinspector import MemoryInspector, Place
 from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store
+from engrams.read import searchpipeline
 from engrams.read.cues import extract_turn_query
-from engrams.read.readrequest import Filter, Moment, ReadRequest, to_as_of, to_names, to_where, visible_scopes
+from engrams.read.readrequest import Filter, Moment, ReadRequest, parse_request, to_as_of, visible_scopes
 from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
-from engrams.write import manualedits as edits
-from engrams.write import sourcechanges
+from engrams.write import manualedits, sourcechanges
 
 if TYPE_CHECKING:
     from engrams.session.extractionqueue import ExtractionQueue
@@ -84,9 +84,9 @@ class MemoryEngine:
         """Change a memory's text or other fields.
         InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``."""
         record = self.inspect.get_editable(id, scope)
-        values = edits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
+        values = manualedits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
         values, vectors = self._components.ingest.prepare_edit(record, values)
-        batch = edits.build_edit(record, values, vectors, self._clock(), reason, expect)
+        batch = manualedits.build_edit(record, values, vectors, self._clock(), reason, expect)
         if values.get("text", record.text) != record.text:
             batch = sourcechanges.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
         self._store.commit(batch)
@@ -140,9 +140,10 @@ class MemoryEngine:
         """Find the memories that answer ``query``, best first.
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived memories. The trace tells
         how hits were chosen."""
-        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
+        parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
+        found = searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
         if as_of is None:
-            self._components.usage.note(found, Scope.of(scope))
+            parts.usage.note(found, place)
         return found
 
     def explain(
@@ -150,8 +151,8 @@ class MemoryEngine:
         where: Filter | None = None, history: bool = False,
     ) -> SearchResult:  # fmt: skip
         """Search with the same filters, without counting use."""
-        place, number, names = Scope.of(scope), self._cap_limit(limit), to_names(Kind, kinds)
-        return self._open().search(ReadRequest(query, place, self._clock(), number, to_as_of(as_of), names, to_where(where), history))
+        parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
+        return searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.

@@ -105,7 +105,7 @@ class EngineComponents:
         self.read_deps = ReadDeps(
             store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
             self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
-            states=store,
+            states=store, is_silent=self.privacy.is_silent if settings.enabled else lambda _scope, _session: True,
         )  # fmt: skip
         self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
@@ -115,13 +115,9 @@ class EngineComponents:
 
     # ------------------------------------------------------------------------------------------------------- reading
 
-    def search(self, request: ReadRequest) -> SearchResult:
-        """Run the read flow, where memory is on."""
-        return searchpipeline.search(self.restrict_if_silent(request), self.read_deps)
-
     def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
         """Search and count the use of what was found."""
-        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
+        found = searchpipeline.search(ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps)
         self.usage.note(found, scope)
         return found
 
@@ -129,8 +125,8 @@ class EngineComponents:
         """Render memory for a prompt.
         Its use is counted, and it is fingerprinted so that its echo is not extracted again."""
         section = self.deps.settings.read
-        allowed = self.restrict_if_silent(request) is request
-        total = (section.context_tokens if tokens is None else tokens) if allowed else 0
+        silent = self.read_deps.is_silent(request.scope, request.session)
+        total = 0 if silent else section.context_tokens if tokens is None else tokens
         budget = promptcontext.ContextTokenBudget(
             total, min(section.prefix_tokens, int((section.prefix_share or not request.text.strip()) * total)), self.deps.counter
         )
@@ -140,12 +136,6 @@ class EngineComponents:
         if made.prefix or made.tail:
             self.injected.add_context(request.scope, made)
         return made
-
-    def restrict_if_silent(self, request: ReadRequest) -> ReadRequest:
-        """Empty a read request where memory is off or the session incognito."""
-        if self.deps.settings.enabled and not self.privacy.is_silent(request.scope, request.session):
-            return request
-        return replace(request, text="", limit=0)
 
     def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
         """Limit a read to rules where its owner turned recall off."""
@@ -279,7 +269,7 @@ class EngineComponents:
         from engrams.tend.floorcalibration import ThresholdCalibrator
 
         def measure(text: str, owner: Scope) -> float:
-            return self.search(ReadRequest(text, owner, self.deps.clock(), 1)).nearness
+            return searchpipeline.search(ReadRequest(text, owner, deps.clock(), 1), self.read_deps).nearness
 
         deps = self.deps
         return ThresholdCalibrator(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
@@ -347,7 +337,7 @@ class EngineComponents:
 
     def _find_ids(self, owner: Scope, query: str) -> list[str]:
         """Ids of what a search finds, without counting it as use."""
-        found = self.search(ReadRequest(query, owner, self.deps.clock(), 20))
+        found = searchpipeline.search(ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps)
         return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
 
     # ---------------------------------------------------------------------------------------------------------- jobs

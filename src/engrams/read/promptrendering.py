@@ -164,16 +164,3 @@ def cut_snippet(text: str, query: frozenset[str], characters: int) -> str:
         return text[: max(characters - 1, 0)].rstrip() + "…"
     pieces = [("" if place - 1 in chosen or place == 0 else "… ") + sentences[place] for place in sorted(chosen)]
     return " ".join(pieces) + ("" if len(sentences) - 1 in chosen else " …")
-
-
-def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
-    """Cut a long text around the first of the words."""
-    if len(text) <= characters:
-        return text
-    low = text.casefold() if len(text.casefold()) == len(text) else text.lower()
-    found = [place for word in words if (place := low.find(word)) >= 0]
-    start = max(0, min(min(found, default=0) - characters // 4, len(text) - characters))
-    cut = text[start : start + characters]
-    if start:
-        cut = "…" + cut[1:]
-    return cut[:-1] + "…" if start + characters < len(text) else cut

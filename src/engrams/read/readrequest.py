@@ -112,6 +112,7 @@ def _to_conditions(name: str, value: Any) -> tuple[Condition, ...]:
 Moment: TypeAlias = datetime | AsOf | str | None
 FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
 """Lookup of hot memories near a query: id -> cosine."""
+IsSilent: TypeAlias = Callable[[Scope, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,17 @@ class ReadDeps:
     skills: SkillRecordSource | None = None
     query_chars: int = 20_000
     states: OwnerStateStore | None = None
+    is_silent: IsSilent = lambda _scope, _session: False
+    """True: memory is off for this session, and nothing is found."""
+
+
+def parse_request(
+    query: str, scope: Scope, now: datetime, limit: int, as_of: Moment, kinds: Sequence[Kind], where: Filter | None, history: bool
+) -> ReadRequest:
+    """Make a request from parts as people write them.
+
+    InputError: one of them is wrong."""
+    return ReadRequest(query, scope, now, limit, to_as_of(as_of), to_names(Kind, kinds), to_where(where), history)
 
 
 def visible_scopes(scope: Scope) -> ScopeReach:

@@ -13,7 +13,6 @@ from engrams.ports import CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr
 from engrams.read.linkexpansion import NodeEdgeCache, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
-from engrams.read.promptrendering import cut_excerpt
 from engrams.read.querypreparation import PreparedQuery, prepare_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
@@ -86,8 +85,9 @@ class CandidateThresholds:
 
 def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     """Find records that answer the request, best first; no side effects.
-    Of a very long query its head and tail count."""
-    request, cut = cut_query(request, deps.query_chars)
+    Of a very long query its head and tail count. Nothing is found where memory is off."""
+    silent = deps.is_silent(request.scope, request.session)
+    request, cut = cut_query(replace(request, text="", limit=0) if silent else request, deps.query_chars)
     stages = SearchStageTimer(deps.settings.budget_seconds)
     if request.limit <= 0 or not request.text.strip():
         return SearchResult((), Trace(request.text, {}, (), (), ("nothing was asked for", *cut), "skipped"), abstain=True)
@@ -161,6 +161,19 @@ def _choose_hits(
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
     best = put_rules_first(rules, varied)[: request.limit]
     return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)
+
+
+def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
+    """Cut a long text around the first of the words."""
+    if len(text) <= characters:
+        return text
+    low = text.casefold() if len(text.casefold()) == len(text) else text.lower()
+    found = [place for word in words if (place := low.find(word)) >= 0]
+    start = max(0, min(min(found, default=0) - characters // 4, len(text) - characters))
+    cut = text[start : start + characters]
+    if start:
+        cut = "…" + cut[1:]
+    return cut[:-1] + "…" if start + characters < len(text) else cut
 
 
 def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:

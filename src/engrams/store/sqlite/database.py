@@ -88,7 +88,9 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self, _: Scope | None = None, /) -> Iterator[apsw.Connection]:
-        """Begin a read transaction, even before the first write; one file holds all owners."""
+        """Begin a read transaction, even before the first write.
+
+        One file holds all owners."""
         self._check_open()
         with self._use_file():
             if self.path is None:
@@ -105,7 +107,7 @@ class SqliteDatabase:
 
     @contextmanager
     def _use_file(self) -> Iterator[None]:
-        """Hold the home's shared lock, and map errors of SQLite and the system."""
+        """Hold the home's shared lock; map errors of driver and system."""
         try:
             with encryption.share_home(self.path):
                 yield

@@ -52,7 +52,7 @@ BOUNDS = {
 
 REMEMBERED = {
     "models.embed.staticembedder._hash_signs": 4_096,
-    "models.embed.wordpiece.WordPieceTokenizer._spell": 1 << 15,
+    "models.embed.staticembedder.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.counterfactory._estimate_cached": 512,
     "read.cues.namementions._speaker_names": 64,
     "session.contextfingerprints._fingerprint_line": 2_048,
@@ -126,7 +126,7 @@ def test_a_function_remembers_so_much_and_no_more(name: str) -> None:
     """Its bound is the one that stands here."""
     most = (REMEMBERED | NAMES)[name]
     if name.endswith("WordPieceTokenizer._spell"):
-        call = import_module("engrams.models.embed.wordpiece").WordPieceTokenizer({"a": 1}).spell
+        call = import_module("engrams.models.embed.staticembedder").WordPieceTokenizer({"a": 1}).spell
     else:
         module, _, function = name.rpartition(".")
         call = getattr(import_module(f"engrams.{module}"), function)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engrams.models.embed.wordpiece import WordPieceTokenizer, split_words
+from engrams.models.embed.staticembedder import WordPieceTokenizer, split_words
 
 _VOCABULARY = ["[UNK]", "un", "##aff", "##able", "hello", ",", "!", "caf", "##e", "北", "##s", "'"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.write.contentfilter import fingerprint, gate_text, is_control, is_noise, is_small_talk
+from engrams.write.contentfilter import fingerprint, gate_text, is_noise, is_small_talk
+from engrams.write.memoryrequests import is_control
 
 
 @pytest.mark.covers("S0.1")

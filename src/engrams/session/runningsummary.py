@@ -33,7 +33,7 @@ from engrams.session import messagewindow
 from engrams.session.messagewindow import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
 from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
-from engrams.write.offrecordrequests import mark_unsaved
+from engrams.write.memoryrequests import mark_unsaved
 
 Running: TypeAlias = Literal["window", "rolling"]
 

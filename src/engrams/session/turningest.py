@@ -36,7 +36,7 @@ from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
-from engrams.write.offrecordrequests import is_bare_request, mark_unsaved
+from engrams.write.memoryrequests import is_bare_request, mark_unsaved
 from engrams.write.turnconversion import TurnIngestRecords, clean_secrets, journal_turns
 from engrams.write.writedependencies import WriteDeps
 

@@ -228,7 +228,7 @@ class MemoryUsageTracker:
         return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
 
     def _make_gap(self, use: SearchUsageEvent) -> tuple[NewRecord, ...]:
-        from engrams.write.offrecordrequests import forbids_storage
+        from engrams.write.memoryrequests import forbids_storage
         from engrams.write.turnconversion import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)

@@ -12,6 +12,7 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
 from engrams.types import StageDecision
 from engrams.write.echoremoval import fingerprint as fingerprint
+from engrams.write.memoryrequests import is_control
 from engrams.write.wordlist import word_set
 
 BRIEF = ("small_talk", "stop_words", "short")
@@ -50,25 +51,8 @@ _NOISE = re.compile(
 )
 _NOISE_SHARE = 400
 
-_CONTROL = re.compile(
-    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
-    r"|it|any of (?:this|that|it)"
-    r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
-    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the (?:last|fact|thing|part))"
-    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of )?(?:my|your|the|that|this) )?"
-    r"(?:memor(?:y|ies)|everything you (?:know|remember))"
-    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you (?:stored|saved|remembered|learned)"
-    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored )?memor(?:y|ies))"
-    r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
-    r"|off the record"
-    r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
-    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que (?:sabes|recuerdas) (?:de|sobre) mi"
-    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
-    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
-)
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
-_NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
 
 
 def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> StageDecision | None:
@@ -93,12 +77,6 @@ def is_small_talk(text: str) -> bool:
         and all(word in _SMALL_TALK for word in content)
         and (bool(content) or all(word in _SMALL_TALK or _is_symbol(word) for word in words))
     )
-
-
-def is_control(text: str) -> bool:
-    """True for a request about memory itself, such as "forget that"."""
-    folded = fold(text[:2000])
-    return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
 
 
 def is_noise(text: str) -> bool:

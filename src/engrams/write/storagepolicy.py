@@ -11,7 +11,7 @@ from engrams.text.normalize import fold
 from engrams.types import Kind
 from engrams.write import secrets
 from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.contentfilter import is_control
+from engrams.write.memoryrequests import is_control
 
 Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
 

@@ -111,9 +111,14 @@ def extract_candidates(
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
     by_record: list[tuple[Record, tuple[DecidedCandidate, ...]]] = []
     for record in open_:
-        decided, spent = _apply_policy(record, found.get(record.id, ()), deps, decisions)
-        cost += spent
-        by_record.append((record, tuple(decided)))
+        candidates = found.get(record.id, [])
+        verdicts = _decide_by_rules(record, candidates, deps.settings)
+        if deps.settings.policy == "llm" and deps.chat is not None:
+            verdicts, spent = _decide_by_model(record, candidates, verdicts, deps.chat)
+            cost += spent
+        decided = tuple(zip(candidates, verdicts, strict=True))
+        decisions.extend(StageDecision("policy", verdict.action, verdict.reason, one.text[:200], record.id) for one, verdict in decided)
+        by_record.append((record, tuple((one, verdict) for one, verdict in decided if verdict.action != "drop")))
     return ExtractionResult(tuple(by_record), tuple(decisions), cost, failed)
 
 
@@ -215,27 +220,24 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateSt
     return found
 
 
-def _apply_policy(
-    record: Record, candidates: Sequence[CandidateStatement], deps: WriteDeps, decisions: list[StageDecision]
-) -> tuple[list[DecidedCandidate], ModelCost]:
-    settings = deps.settings
+def _decide_by_rules(
+    record: Record, candidates: Sequence[CandidateStatement], settings: WriteSettings
+) -> list[storagepolicy.StoragePolicyDecision]:
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
-    verdicts = [
-        storagepolicy.decide(candidate, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for candidate in candidates
-    ]
-    cost = ModelCost()
-    if settings.policy == "llm" and deps.chat is not None:
-        asked = [at for at, decision in enumerate(verdicts) if decision.action != "drop"]
-        judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], deps.chat)
-        for at, decision in zip(asked, judged, strict=True):
-            verdicts[at] = decision
+    verdicts = [storagepolicy.decide(one, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for one in candidates]
     if settings.policy == "rules" and record.kind is not Kind.NOTE:
-        verdicts = [storagepolicy.clamp_decision(candidate, decision) for candidate, decision in zip(candidates, verdicts, strict=True)]
-    pairs = list(zip(candidates, verdicts, strict=True))
-    decisions.extend(
-        StageDecision("policy", decision.action, decision.reason, candidate.text[:200], record.id) for candidate, decision in pairs
-    )
-    return [(candidate, decision) for candidate, decision in pairs if decision.action != "drop"], cost
+        verdicts = [storagepolicy.clamp_decision(one, verdict) for one, verdict in zip(candidates, verdicts, strict=True)]
+    return verdicts
+
+
+def _decide_by_model(
+    record: Record, candidates: Sequence[CandidateStatement], ruled: Sequence[storagepolicy.StoragePolicyDecision], chat: ChatModel
+) -> tuple[list[storagepolicy.StoragePolicyDecision], ModelCost]:
+    """Let the model decide on what the rules did not drop."""
+    asked = [at for at, verdict in enumerate(ruled) if verdict.action != "drop"]
+    judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], chat)
+    answered = dict(zip(asked, judged, strict=True))
+    return [answered.get(at, verdict) for at, verdict in enumerate(ruled)], cost
 
 
 def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult:

@@ -59,8 +59,7 @@ class SqliteDatabase:
         self.notes: list[str] = []
         self.generation = 0
         """Grows when the file is replaced: caches of it are void."""
-        self.rollbacks = 0
-        """Grows when a write is rolled back: numbers assigned by it are void."""
+        self._rollbacks = 0
         self._clock = clock
         self._closed = False
         self._write_lock = WriteLock()
@@ -83,6 +82,12 @@ class SqliteDatabase:
         self._check_open()
         with self._use_file():
             return self.path is None or self._refresh()
+
+    def get_epoch(self) -> tuple[int, int]:
+        """Numbers that grow with another file, and with a rollback.
+
+        What a write assigned before is void."""
+        return self.generation, self._rollbacks
 
     # ------------------------------------------------------------------------------------------------------ reading
 
@@ -210,7 +215,7 @@ class SqliteDatabase:
                         ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
                     except EngramsError as problem:
                         ticket.error = problem
-                        self.rollbacks += 1
+                        self._rollbacks += 1
                         connection.execute("ROLLBACK TO one")
                     connection.execute("RELEASE one")
         except (apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError) as problem:
@@ -250,7 +255,7 @@ class SqliteDatabase:
         finally:
             if not done:
                 # Also where SQLite rolled back by itself, as on a full disk.
-                self.rollbacks += 1
+                self._rollbacks += 1
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 

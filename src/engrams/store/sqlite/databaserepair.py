@@ -17,7 +17,8 @@ from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.folderlock import lock_folder
 from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
-from engrams.store.sqlite import connections, lostmemories, schemasetup, termids
+from engrams.store.sqlite import connections, lostmemories, schemasetup, termrebuild
+from engrams.store.sqlite.dialect import decode_terms
 from engrams.store.sqlite.errormapping import is_short_read
 from engrams.store.sqlite.valuerepair import find_invalid
 from engrams.store.sqlite.walreader import read_log
@@ -54,7 +55,7 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     try:
         found = schemasetup.read_version(connection, str(path), schemasetup.newest_version())
         schemasetup.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
-        if not termids.is_current(connection):
+        if not termrebuild.is_current(connection):
             notes.append(_run_now(connection, rebuild_terms))
         if not has_working_index(connection):
             notes.append(_run_now(connection, rebuild_index))
@@ -202,7 +203,7 @@ def has_working_index(connection: apsw.Connection) -> bool:
     """Test quickly whether the full-text index holds the last record."""
     last = fetch_first(connection, "last_lexemes")
     try:
-        term = termids.decode(connection, last[1][:4])[0] if last and last[1] else "a"
+        term = decode_terms(connection, last[1][:4])[0] if last and last[1] else "a"
         match = '"' + term.replace('"', '""') + '"'
         known = fetch_first(connection, "holds_posting", match, last[0] if last else 0)
     except (apsw.CorruptError, apsw.SQLError, KeyError):
@@ -237,9 +238,9 @@ def rebuild_index(connection: apsw.Connection) -> str:
 
 def rebuild_terms(connection: apsw.Connection) -> str:
     """Split all texts into terms again inside the caller's transaction; a note."""
-    if termids.is_current(connection):
+    if termrebuild.is_current(connection):
         return "The terms of all memories were brought up to date by another process."
-    return f"The terms of {termids.rebuild(connection):,} memories were built anew."
+    return f"The terms of {termrebuild.rebuild(connection):,} memories were built anew."
 
 
 @contextmanager
@@ -279,6 +280,6 @@ def _is_current(path: Path, settings: StoreSettings) -> bool:
     try:
         newest = schemasetup.newest_version()
         current = schemasetup.read_version(connection, str(path), newest) == newest
-        return current and termids.is_current(connection) and has_working_index(connection)
+        return current and termrebuild.is_current(connection) and has_working_index(connection)
     finally:
         connection.close()

@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
-from engrams.store.sqlite import termids
-from engrams.store.sqlite.termids import TermNumberCache
 
 if TYPE_CHECKING:
     from engrams.store.index import OwnerSearchIndex
-    from engrams.store.sqlite.database import SqliteDatabase
+
+
+_LARGEST = 200_000
+
+
+class TermNumberCache:
+    """Cache of term numbers between writes; used by one writer."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._epoch: object = None
+
+    def start_epoch(self, epoch: object) -> None:
+        """Forget everything in a new epoch.
+
+        A rollback, a purge or another file made numbers void."""
+        if epoch != self._epoch or len(self._numbers) > _LARGEST:
+            self._numbers.clear()
+            self._epoch = epoch
+
+    def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
+        """Encode terms as uint32 numbers; new terms get one."""
+        numbers = self._numbers
+        missing = {term for term in terms if term not in numbers}
+        if missing:
+            numbers.update(fetch_all(connection, "find_terms", _to_json_list(missing)))
+            if fresh := [term for term in missing if term not in numbers]:
+                numbers.update(fetch_all(connection, "add_terms", _to_json_list(fresh)))
+        return array("I", [numbers[term] for term in terms]).tobytes()
 
 
 class SqliteDialect:
-    """SQLite's own ways: one file for all owners, FTS5 for terms."""
+    """SQLite's own ways: one file for all owners, FTS5 for terms.
 
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database, self._lexicon = database, TermNumberCache()
+    ``get_epoch``: differs after a rollback and with another file, which void the numbers of terms."""
+
+    def __init__(self, get_epoch: Callable[[], tuple[int, int]]) -> None:
+        self._get_epoch, self._lexicon = get_epoch, TermNumberCache()
 
     def begin(self, connection: SqlConnection) -> None:
         erasures = fetch_one(connection, "erasures")[0]
-        # Term numbers are void after a rollback or with another file.
-        self._lexicon.start_epoch((self._database.generation, self._database.rollbacks, erasures))
+        self._lexicon.start_epoch((*self._get_epoch(), erasures))
 
     def enter(self, _connection: SqlConnection, _owner: str) -> None:
         pass
@@ -40,7 +68,7 @@ class SqliteDialect:
             execute(connection, "add_postings", number, " ".join(terms))
 
     def unpost(self, connection: SqlConnection, number: int) -> int:
-        terms = termids.decode(connection, fetch_one(connection, "lexemes_of", number)[0])
+        terms = decode_terms(connection, fetch_one(connection, "lexemes_of", number)[0])
         if terms:
             execute(connection, "drop_posting", number, " ".join(terms))
         return len(set(terms))
@@ -49,7 +77,7 @@ class SqliteDialect:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
-        terms = termids.decode(connection, fetch_one(connection, "lexemes_of", number)[0])
+        terms = decode_terms(connection, fetch_one(connection, "lexemes_of", number)[0])
         return self.number_terms(connection, set(terms))
 
     def number_terms(self, connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
@@ -67,6 +95,13 @@ class SqliteDialect:
     def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
         listed = _to_json_list(terms)
         return int(fetch_one(connection, "left_terms", listed)[0]), int(fetch_one(connection, "left_words", listed)[0])
+
+
+def decode_terms(connection: SqlConnection, lexemes: bytes) -> list[str]:
+    """Decode lexemes to terms."""
+    numbers = array("I", lexemes)
+    terms = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
+    return [terms[number] for number in numbers]
 
 
 def _to_json_list(terms: Collection[str]) -> str:

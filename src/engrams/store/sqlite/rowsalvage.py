@@ -13,7 +13,7 @@ import apsw
 
 from engrams.settings import StoreSettings
 from engrams.store.sql.namedqueries import execute, fetch_one, query
-from engrams.store.sqlite import connections, schemasetup, termids
+from engrams.store.sqlite import connections, schemasetup, termrebuild
 from engrams.store.sqlite.lostmemories import MemoryRescueLoss
 from engrams.store.sqlite.pagedecoder import RawDatabasePages
 from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
@@ -68,7 +68,7 @@ def copy_readable(source: Path, target: Path, settings: StoreSettings) -> tuple[
             execute(new, "drop_vector", record, model)
         damaged = accept_damaged_texts(new)
         if copied["records"]:
-            termids.rebuild(new)
+            termrebuild.rebuild(new)
         new.execute("COMMIT")
     finally:
         if new.in_transaction:

@@ -13,7 +13,7 @@ import apsw
 from engrams.errors import StoreError
 from engrams.store.sql.migrationfiles import SchemaMigration, load_migrations
 from engrams.store.sql.namedqueries import execute, fetch_all
-from engrams.store.sqlite import termids
+from engrams.store.sqlite import termrebuild
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""
@@ -74,7 +74,7 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
         found = read_version(connection, place, last)
         if found == 0:
             connection.execute(load_schema())
-            termids.mark_current(connection)
+            termrebuild.mark_current(connection)
         for step in steps:
             if found and step.number > found:
                 connection.execute(step.script)

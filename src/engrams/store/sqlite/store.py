@@ -30,7 +30,7 @@ class SqliteStore(SqlStore):
         beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file."""
         place = None if path == ":memory:" else Path(path).expanduser()
         database = SqliteDatabase(place, settings, clock)
-        return cls(database, SqliteDialect(database), settings, clock, SqliteIndexFiles(database))
+        return cls(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import databasecheck

@@ -1,4 +1,4 @@
-"""Requests not to be saved ("off the record"), in six languages. Pure."""
+"""Requests about memory itself, in words of six languages. Pure."""
 
 from __future__ import annotations
 
@@ -105,6 +105,29 @@ _REPORTED_AFTER = re.compile(r"(?:ください|下さい|ね|よ|欲しい|ほ�
 _BARE = 100
 _POLITE = frozenset(("please", "thanks", "thank", "bitte", "danke", "merci", "plait", "svp", "stp", "favor", "gracias", "ください"))
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
+_CONTROL = re.compile(
+    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
+    r"|it|any of (?:this|that|it)"
+    r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
+    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the (?:last|fact|thing|part))"
+    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of )?(?:my|your|the|that|this) )?"
+    r"(?:memor(?:y|ies)|everything you (?:know|remember))"
+    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you (?:stored|saved|remembered|learned)"
+    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored )?memor(?:y|ies))"
+    r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
+    r"|off the record"
+    r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
+    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que (?:sabes|recuerdas) (?:de|sobre) mi"
+    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
+    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
+)
+_NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
+
+
+def is_control(text: str) -> bool:
+    """True for a request about memory itself, such as "forget that"."""
+    folded = fold(text[:2000])
+    return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
 
 
 def forbids_storage(text: str) -> bool:

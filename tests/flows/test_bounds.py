@@ -218,7 +218,7 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
         searcher = getattr(engine.store, "_store", engine.store)._index_cache  # beside a vault, the store within
         assert searcher.bytes <= 1_000_000
         assert 1 < len(searcher._indexes) < MANY
-        assert searcher.bytes == sum(cached.index.bytes for cached in searcher._indexes.values())
+        assert searcher.bytes == sum(cached.index.state.bytes for cached in searcher._indexes.values())
 
 
 @pytest.mark.covers("S3.70")

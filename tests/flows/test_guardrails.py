@@ -191,7 +191,7 @@ def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
         (cached,) = [one for key, one in engine.store._index_cache._indexes.items() if key[1] == "user/ann"]  # type: ignore[attr-defined]
         number = len(cached.index)
         assert number >= MEMORIES
-        assert cached.bytes == cached.index.bytes
+        assert cached.bytes == cached.index.state.bytes
         assert cached.bytes / number * 1000 <= INDEX_BYTES
         assert (taken - PROCESS_FIXED) / number * 1000 <= PROCESS_BYTES
         # The account is of what there is: nobody sheds memory who is told of half of it.

@@ -13,7 +13,7 @@ from bench.model.data import RECORDINGS, Conversation, conversation_ids, read_co
 from bench.model.recorded import read_list, read_messages, split_prompt
 from engrams.models.chat.usagemeter import estimate_tokens
 from engrams.settings import WriteSettings
-from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock, temp_engine
+from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock, temp_engine
 from engrams.text.normalize import fold
 from engrams.write.llm.modelextraction import find_literal
 
@@ -35,7 +35,7 @@ class FittingModel:
     def __post_init__(self) -> None:
         self._steps = json.loads((RECORDINGS / f"{self.id}.json").read_text("utf-8"))["steps"]
 
-    def answer(self, request: ScriptedRequest) -> str:
+    def answer(self, request: ReceivedModelRequest) -> str:
         kind, values = split_prompt(request.messages[0][1])
         rows = [row for step in self._steps if step["step"].startswith(kind) for row in step["answer"]]
         fill = {"extract": _fit_statements, "reconcile": _fit_decisions}.get(kind)

@@ -17,7 +17,7 @@ from bench.model.data import RECORDINGS
 from engrams.errors import EngramsError
 from engrams.models.chat.usagemeter import estimate_tokens
 from engrams.prompts import load
-from engrams.testing import ScriptedRequest
+from engrams.testing import ReceivedModelRequest
 from engrams.text.normalize import fold
 from engrams.write.llm.modelextraction import find_literal
 
@@ -55,7 +55,7 @@ class RecordedModel:
     def path(self) -> Path:
         return RECORDINGS / f"{self.id}.json"
 
-    def answer(self, request: ScriptedRequest) -> str:
+    def answer(self, request: ReceivedModelRequest) -> str:
         """Answer a prompt; what is wrong is kept for the end, because here a server would hide it."""
         try:
             text = self._find_answer(request.messages[0][1])

@@ -24,7 +24,7 @@ from typing import Any
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.store.sqlite import SqliteStore
-from engrams.testing import ScriptedModel, ScriptedRequest
+from engrams.testing import ReceivedModelRequest, ScriptedModel
 
 OWNER = ("user", "storm")
 CITIES = ("Oslo", "Lima", "Cairo", "Quito", "Hanoi", "Turin", "Dakar", "Perth")
@@ -46,7 +46,7 @@ def settings(url: str) -> dict[str, Any]:
     return {**_SETTINGS, **chat} if url else _SETTINGS
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A model that learns of moves and of likes, lets everything stand, and tells sessions apart."""
     prompt = request.prompt
     key = next(iter(re.findall(r"r\d+x\d+y\d+", prompt)), "nothing")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.testing import ScriptedFault, ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedFault, ScriptedModel, SettableClock
 from engrams.types import Kind, Status, Turn
 
 OWNER = ("user", "ada")
@@ -36,7 +36,7 @@ FAULTS = (
 )
 
 
-def answer(request: ScriptedRequest) -> dict[str, Any]:
+def answer(request: ReceivedModelRequest) -> dict[str, Any]:
     """A model that does its work: one statement a message, all committed, the later home replacing the earlier."""
     prompt = request.prompt
     if STAGES["policy"] in prompt:

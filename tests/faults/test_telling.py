@@ -17,7 +17,7 @@ from tests.faults.test_model import FAULTS
 import engrams
 from engrams import MemoryEngine
 from engrams.ports import CONDENSE, JUDGE, ROLL
-from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedFault, ScriptedModel, SettableClock
 from engrams.types import Kind, Scope, Turn
 
 OWNER = ("user", "ada")
@@ -32,7 +32,7 @@ UNREAD = frozenset(("bad_json", "fenced", "truncated", "wrong_ids", "deletes_onl
 """Faults in what the model says. A text or a number has no form that could be checked: what can be read of it counts."""
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A model that does its work."""
     prompt = request.prompt
     if STAGES["account"] in prompt:

@@ -8,7 +8,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
@@ -65,7 +65,7 @@ def decide(verdict: str) -> dict[str, object]:
 def test_a_plan_that_changes_before_its_day_gives_way(home: Path) -> None:
     """A date to come that is moved to another one is no longer current, and its time is not filled by the old plan."""
 
-    def answer(request: ScriptedRequest) -> dict[str, object]:
+    def answer(request: ReceivedModelRequest) -> dict[str, object]:
         if "how it meets what is known" in request.prompt:
             return decide("replace")
         day = "2026-06-01" if "June" in request.prompt.split("The messages:")[-1] else "2026-05-01"
@@ -85,7 +85,7 @@ def test_a_plan_that_changes_before_its_day_gives_way(home: Path) -> None:
 def test_the_end_of_a_thing_meets_whoever_has_it(home: Path) -> None:
     """A statement about a bicycle is compared with one that names it as what Ann has."""
 
-    def answer(request: ScriptedRequest) -> dict[str, object]:
+    def answer(request: ReceivedModelRequest) -> dict[str, object]:
         if "how it meets what is known" in request.prompt:
             return decide("replace")
         if "stolen" in request.prompt.split("The messages:")[-1]:

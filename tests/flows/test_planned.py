@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import engrams
 from engrams import AsOf, MemoryEngine, Turn
 from engrams.surfaces.cli.main import app
-from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
@@ -117,7 +117,7 @@ def test_what_is_no_plan(home: Path, clock: SettableClock, text: str) -> None:
 def test_a_model_tells_the_day(home: Path, clock: SettableClock) -> None:
     """A start to come that a model finds, in any language, works the same."""
 
-    def answer(request: ScriptedRequest) -> dict[str, object]:
+    def answer(request: ReceivedModelRequest) -> dict[str, object]:
         if "how it meets what is known" in request.prompt:
             return {"decisions": [{"new": 1, "known": [1], "verdict": "replace", "confidence": "high", "reason": "a new job"}]}
         later = "Globex" in request.prompt.split("The messages:")[-1]

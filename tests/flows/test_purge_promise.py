@@ -24,7 +24,7 @@ from tests.flows.traces import holders, secret
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.testing import ScriptedModel, ScriptedRequest
+from engrams.testing import ReceivedModelRequest, ScriptedModel
 from engrams.types import Kind, Record, Status
 
 ANN = ("user", "ann")
@@ -63,7 +63,7 @@ class Doors:
         return answer.json()
 
 
-def answer(asked: ScriptedRequest) -> Any:
+def answer(asked: ReceivedModelRequest) -> Any:
     """Say the question's number again, as a model would; learn nothing."""
     found = WORD.findall(asked.text)
     if found and asked.text == said(int(found[0])):

@@ -19,7 +19,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind
 
 ANN = ("user", "ann")
@@ -176,7 +176,7 @@ EXTRACT, MEETS = "Below are numbered messages", "how it meets what is known"
 TOPICS = ("Bach", "Brahms", "Liszt", "chess", "rowing", "tea", "rye", "Oslo", "Lima", "jazz", "yoga", "cats")
 
 
-def told(request: ScriptedRequest) -> dict[str, Any]:
+def told(request: ReceivedModelRequest) -> dict[str, Any]:
     """A model that takes one statement from each numbered message, and lets all of them stand."""
     if MEETS in request.prompt:
         return {"decisions": []}

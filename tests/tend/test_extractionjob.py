@@ -14,7 +14,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import ConflictError
 from engrams.ports import EXTRACT, LEARNED, JobClaim, JobFailure
-from engrams.testing import HashEmbedder, ScriptedModel, ScriptedRequest
+from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel
 from engrams.types import Kind, Record, Scope, Status
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ STAGES = {
 SAID = {"Oslo": "I was born in Oslo by the sea", "Berlin": "I moved to Berlin in the spring", "Lima": "My sister lives in Lima now"}
 
 
-def answer(request: ScriptedRequest) -> dict[str, Any]:
+def answer(request: ReceivedModelRequest) -> dict[str, Any]:
     """A model that takes one statement from each message it knows, and lets all of them stand."""
     prompt = request.prompt
     if STAGES["policy"] in prompt:
@@ -52,7 +52,7 @@ class Thinking:
     def __init__(self, *words: str) -> None:
         self.words, self.begun, self.go = words, threading.Event(), threading.Event()
 
-    def __call__(self, request: ScriptedRequest) -> dict[str, Any]:
+    def __call__(self, request: ReceivedModelRequest) -> dict[str, Any]:
         if all(word in request.prompt for word in self.words):
             self.begun.set()
             self.go.wait(20)

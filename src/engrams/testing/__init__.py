@@ -8,19 +8,19 @@ with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model=
 
 from engrams.testing.clock import SettableClock as SettableClock
 from engrams.testing.embedder import HashEmbedder as HashEmbedder
+from engrams.testing.modelscript import ReceivedModelRequest as ReceivedModelRequest
 from engrams.testing.modelscript import ScriptedFault as ScriptedFault
 from engrams.testing.modelscript import ScriptedReply as ScriptedReply
-from engrams.testing.modelscript import ScriptedRequest as ScriptedRequest
 from engrams.testing.modelscript import ScriptedToolCall as ScriptedToolCall
 from engrams.testing.server import ScriptedModel as ScriptedModel
 from engrams.testing.temporaryengine import temp_engine as temp_engine
 
 __all__ = [
     "HashEmbedder",
+    "ReceivedModelRequest",
     "ScriptedFault",
     "ScriptedModel",
     "ScriptedReply",
-    "ScriptedRequest",
     "ScriptedToolCall",
     "SettableClock",
     "temp_engine",

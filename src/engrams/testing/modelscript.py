@@ -70,8 +70,8 @@ class ScriptedReply:
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptedRequest:
-    """Hold a received request.
+class ReceivedModelRequest:
+    """Request that the scripted model received.
 
     ``headers``: names in lower case. ``body``: empty if it was no JSON object."""
 
@@ -143,7 +143,7 @@ class ScriptedRequest:
 
 
 Answers: TypeAlias = "str | dict[str, Any] | list[Any] | ScriptedReply"
-Answering: TypeAlias = Callable[[ScriptedRequest], Answers]
+Answering: TypeAlias = Callable[[ReceivedModelRequest], Answers]
 
 
 class ScriptedAnswerChooser:
@@ -173,7 +173,7 @@ class ScriptedAnswerChooser:
         with self._lock:
             self._faults.clear()
 
-    def take_fault(self, request: ScriptedRequest) -> ScriptedFault | None:
+    def take_fault(self, request: ReceivedModelRequest) -> ScriptedFault | None:
         """Take the next fault for this request off the queue."""
         with self._lock:
             for entry in self._faults:
@@ -182,7 +182,7 @@ class ScriptedAnswerChooser:
                     return entry[0]
             return None
 
-    def find_reply(self, request: ScriptedRequest) -> ScriptedReply:
+    def find_reply(self, request: ReceivedModelRequest) -> ScriptedReply:
         """Return the reply to a request; JSON becomes its tool call."""
         found = self._find_answer(request)
         if isinstance(found, ScriptedReply):
@@ -191,7 +191,7 @@ class ScriptedAnswerChooser:
             return ScriptedReply(tools=(ScriptedToolCall(request.tool, found),))
         return ScriptedReply(found if isinstance(found, str) else to_json(found))
 
-    def _find_answer(self, request: ScriptedRequest) -> Answers:
+    def _find_answer(self, request: ReceivedModelRequest) -> Answers:
         with self._lock:
             if self._queue:
                 return self._queue.popleft()

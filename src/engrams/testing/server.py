@@ -18,11 +18,11 @@ from engrams.testing import wireformats
 from engrams.testing.modelscript import (
     Answering,
     Answers,
+    ReceivedModelRequest,
     Route,
     ScriptedAnswerChooser,
     ScriptedFault,
     ScriptedReply,
-    ScriptedRequest,
     ScriptedToolCall,
     spoil_text,
 )
@@ -65,7 +65,7 @@ class ScriptedModel:
         lacks: Collection[Lack] = (),
         score: Callable[[str, str], float] | None = None,
     ) -> None:
-        self.requests: list[ScriptedRequest] = []
+        self.requests: list[ReceivedModelRequest] = []
         self.problems: list[Exception] = []
         self.models = models
         self.dimension = dimension
@@ -136,15 +136,15 @@ class ScriptedModel:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def record_request(self, request: ScriptedRequest) -> None:
+    def record_request(self, request: ReceivedModelRequest) -> None:
         with self._arrived:
             self.requests.append(request)
             self._arrived.notify_all()
 
-    def take_fault(self, request: ScriptedRequest) -> ScriptedFault | None:
+    def take_fault(self, request: ReceivedModelRequest) -> ScriptedFault | None:
         return self._script.take_fault(request)
 
-    def find_refusal(self, request: ScriptedRequest) -> str:
+    def find_refusal(self, request: ReceivedModelRequest) -> str:
         """Return the error for an unsupported feature; empty if supported."""
         body = request.body
         options = body.get("options") or {}
@@ -157,7 +157,7 @@ class ScriptedModel:
         }
         return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
 
-    def next_reply(self, request: ScriptedRequest, fault: ScriptedFault | None) -> wireformats.ScriptedExchange:
+    def next_reply(self, request: ReceivedModelRequest, fault: ScriptedFault | None) -> wireformats.ScriptedExchange:
         """Return the next reply, with a content fault applied."""
         reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
@@ -167,7 +167,7 @@ class ScriptedModel:
             return wireformats.ScriptedExchange(request, reply, self._reply_count)
 
 
-def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ScriptedRequest) -> ScriptedReply:
+def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ReceivedModelRequest) -> ScriptedReply:
     finish = "length" if fault.kind == "truncated" else reply.finish
     if fault.kind == "empty":
         return ScriptedReply(usage=reply.usage)
@@ -253,7 +253,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         if path.rsplit("/", 1)[0].endswith("/models"):
             route = "models"
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = ScriptedRequest(route, self.command, self.path, headers, body)
+        request = ReceivedModelRequest(route, self.command, self.path, headers, body)
         model = self.server.model
         model.record_request(request)
         if route in ("models", "tags") and self.command == "GET":
@@ -269,7 +269,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 model.problems.append(problem)
                 self._send_json(500, wireformats.error_body(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
 
-    def _send_models(self, request: ScriptedRequest, last: str) -> None:
+    def _send_models(self, request: ReceivedModelRequest, last: str) -> None:
         names = self.server.model.models
         listing = wireformats.models_body(names, request.route)
         if last in ("models", "tags"):
@@ -279,7 +279,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         else:
             self._send_json(404, wireformats.error_body(request, f"There is no model {last}.", 404))
 
-    def _send_answer(self, request: ScriptedRequest, fault: ScriptedFault | None) -> None:
+    def _send_answer(self, request: ReceivedModelRequest, fault: ScriptedFault | None) -> None:
         model = self.server.model
         refusal = model.find_refusal(request)
         if refusal:
@@ -302,7 +302,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
             body = _spoil_rows(body, fault)
         self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
 
-    def _send_fault(self, request: ScriptedRequest, fault: ScriptedFault) -> bool:
+    def _send_fault(self, request: ReceivedModelRequest, fault: ScriptedFault) -> bool:
         """Send the fault; False if a normal answer must follow."""
         # Like some servers, the error quotes the prompt.
         message = f"Scripted failure while answering {request.prompt[:200]!r}."
@@ -340,7 +340,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         else:
             self._send(200, body, self._JSON_HEADERS)
 
-    def _send_stream(self, request: ScriptedRequest, pieces: list[bytes], fault: ScriptedFault | None) -> None:
+    def _send_stream(self, request: ReceivedModelRequest, pieces: list[bytes], fault: ScriptedFault | None) -> None:
         kind = "application/x-ndjson" if request.route == "ollama" else "text/event-stream; charset=utf-8"
         self._send_head(200, {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"}, b"")
         name = fault.kind if fault is not None else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engrams.testing.embedder import hash_vector
-from engrams.testing.modelscript import ScriptedReply, ScriptedRequest, to_json
+from engrams.testing.modelscript import ReceivedModelRequest, ScriptedReply, to_json
 from engrams.types import Json
 
 _CREATED = 1_767_600_000
@@ -22,7 +22,7 @@ _DATE = "2026-01-05T08:00:00Z"
 class ScriptedExchange:
     """Hold a reply with its request and number, for its ids."""
 
-    request: ScriptedRequest
+    request: ReceivedModelRequest
     reply: ScriptedReply
     number: int
 
@@ -73,7 +73,7 @@ def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
             yield b"data: [DONE]\n\n"
 
 
-def error_body(request: ScriptedRequest, message: str, status: int) -> dict[str, Any]:
+def error_body(request: ReceivedModelRequest, message: str, status: int) -> dict[str, Any]:
     """Format an error as the server of that route would."""
     if request.route in ("ollama", "embed", "tags"):
         return {"error": message}
@@ -88,7 +88,7 @@ def error_body(request: ScriptedRequest, message: str, status: int) -> dict[str,
     }
 
 
-def stream_error(request: ScriptedRequest, message: str) -> bytes:
+def stream_error(request: ReceivedModelRequest, message: str) -> bytes:
     """Format an error in the middle of a stream."""
     match request.route:
         case "responses":
@@ -100,7 +100,7 @@ def stream_error(request: ScriptedRequest, message: str) -> bytes:
             return f"data: {to_json(error_body(request, message, 500))}\n\n".encode()
 
 
-def embeddings_body(request: ScriptedRequest, dimension: int) -> dict[str, Any]:
+def embeddings_body(request: ReceivedModelRequest, dimension: int) -> dict[str, Any]:
     """Answer /v1/embeddings and Ollama's /api/embed with hashed words."""
     given = request.body.get("input", "")
     texts = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
@@ -117,7 +117,7 @@ def embeddings_body(request: ScriptedRequest, dimension: int) -> dict[str, Any]:
     return {"object": "list", "model": request.model, "data": rows, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
 
-def rerank_body(request: ScriptedRequest, score: Callable[[str, str], float] | None) -> dict[str, Any]:
+def rerank_body(request: ReceivedModelRequest, score: Callable[[str, str], float] | None) -> dict[str, Any]:
     """Answer /rerank, best first; scores default to shared words."""
     query = str(request.body.get("query", ""))
     texts = [str(text.get("text", "") if isinstance(text, Mapping) else text) for text in request.body.get("documents") or []]

@@ -16,7 +16,7 @@ from tests.acceptance.process import Door, eventually, run, served
 import engrams
 from engrams import Turn
 from engrams.settings import load
-from engrams.testing import HashEmbedder, ScriptedModel, ScriptedReply, ScriptedRequest, SettableClock
+from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel, ScriptedReply, SettableClock
 from engrams.types import Kind, Scope, Tier
 
 AGENT = "implementation"
@@ -24,7 +24,7 @@ ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A judge that finds greetings worthless and the rest worth keeping, and a friendly assistant."""
     text = request.prompt
     if "How much will it matter" in text:

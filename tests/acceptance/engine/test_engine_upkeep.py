@@ -16,7 +16,7 @@ from engrams import MemoryEngine, Turn
 from engrams import clock as clocks
 from engrams.errors import ClosedError, InputError
 from engrams.ports import Clock
-from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind, Status
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
@@ -117,7 +117,7 @@ def test_related_facts_are_merged_where_it_is_on(home: Path, clock: SettableCloc
         assert [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records] == known
 
 
-def merge_answer(request: ScriptedRequest) -> Any:
+def merge_answer(request: ReceivedModelRequest) -> Any:
     """Four pairs, each with the words of both."""
     rows = re.findall(r'^(\d+)\. "(.*)"$', request.prompt, re.MULTILINE)
     pairs = zip(rows[::2], rows[1::2], strict=False)

@@ -12,7 +12,7 @@ from tests.acceptance.process import Door, eventually, run, served
 
 import engrams
 from engrams import Turn
-from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 from engrams.types import Kind, find_basis
 
 REMINDER = "<system-reminder>Zebras graze on the savannah. I live in Oslo.</system-reminder>"
@@ -20,7 +20,7 @@ RESULT = "<tool_result>The walrus file has nine lines</tool_result>"
 DUMP = '<file path="a.txt">Quokkas hop at dusk</file>'
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A model that learns nothing and finds everything helpful."""
     if request.schema is None:
         return ScriptedReply("Noted")

@@ -15,7 +15,7 @@ from tests.acceptance.process import Door, eventually, served
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import EngramsError
-from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply, SettableClock
 from engrams.types import EdgeType, Kind, Status
 
 JUDGE = "Someone is talking with an assistant that has long-term memory"
@@ -23,7 +23,7 @@ ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A model that finds every memory helpful that shares a word with the question, and learns nothing."""
     text = request.prompt
     if JUDGE in text:

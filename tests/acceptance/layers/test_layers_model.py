@@ -13,7 +13,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.errors import ConflictError, NotFoundError
-from engrams.testing import HashEmbedder, ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import EdgeType, Kind, Record, Status
 
 ANN = ("user", "ann")
@@ -240,7 +240,7 @@ def test_what_could_not_be_embedded_is_embedded_later(home: Path, clock: Settabl
         assert engine.stats(ANN)["model"][new.card.id] == 1
 
 
-def drinks(request: ScriptedRequest) -> Any:
+def drinks(request: ReceivedModelRequest) -> Any:
     """What is said of tea, each time in another relation."""
     said = re.findall(r'(?m)^\[(\d+)\].*?: "(I (\w+) tea)', request.prompt)
     rows = [

@@ -12,12 +12,12 @@ import pytest
 from dulwich.repo import Repo
 from tests.acceptance.process import Door, eventually, run, served
 
-from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 HIDDEN = "Below are numbered messages"
 
 
-def learn(request: ScriptedRequest) -> Any:
+def learn(request: ReceivedModelRequest) -> Any:
     """A model that repeats each of the last user's sentences as a fact, and keeps what contradicts apart."""
     text = request.prompt
     if "keep the summary of a conversation" in text:

@@ -16,7 +16,7 @@ from engrams.models.chat.usagemeter import DailyModelBudget
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest, RelevanceJudgementSchedule, RelevanceJudgementStatus
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatAnswer, ChatRequest, RerankRequest
-from engrams.testing import ScriptedModel, ScriptedRequest, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 
 MEMORIES = (("m1", "Alice lives in Lisbon."), ("m2", "Bob has a cat."), ("m3", "Use metric units."), ("m4", "The sky was grey."))
 
@@ -59,7 +59,7 @@ def case(session: str = "s", **values: Any) -> RelevanceJudgementRequest:
 def naming(*wanted: str) -> Any:
     """An honest model: it looks up the numbers of the memories that hold these words."""
 
-    def answer(request: ScriptedRequest) -> dict[str, list[int]]:
+    def answer(request: ReceivedModelRequest) -> dict[str, list[int]]:
         listed = {text: int(number) for number, text in re.findall(r'^(\d+)\. "(.*)"$', request.prompt, re.MULTILINE)}
         return {"ids": [number for word in wanted for text, number in listed.items() if word in text]}
 

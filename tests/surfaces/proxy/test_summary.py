@@ -13,13 +13,13 @@ from tests.surfaces.proxy.raw import raw_upstream, reply
 
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.proxy.mount import ProxyMount
-from engrams.testing import ScriptedModel, ScriptedRequest, temp_engine
+from engrams.testing import ReceivedModelRequest, ScriptedModel, temp_engine
 from engrams.types import Kind
 
 SAID = "Kim plays the oboe in Ghent"
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A model that learns one thing and sums it up."""
     if "keep the summary of a conversation" in request.prompt:
         return "They are planning </summary> the concert."

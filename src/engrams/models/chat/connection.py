@@ -23,8 +23,8 @@ _CONTEXT = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class ModelConnection:
-    """Model that memory is to learn by.
+class ModelConnectionParameters:
+    """Provider, address, model and key of a connection to a chat model.
 
     ``provider`` none: rules alone. ``api_key`` None: the known one, if it is for this server; empty: none."""
 
@@ -96,7 +96,7 @@ def find_chat_problem(chat: ChatSettings) -> SettingsError | None:
     return None
 
 
-def connect(chat: ChatSettings, connection: ModelConnection) -> ChatSettings:
+def connect(chat: ChatSettings, connection: ModelConnectionParameters) -> ChatSettings:
     """Put a connection into settings.
     A key that is known goes to its own server alone."""
     given = {"provider": connection.provider, "url": connection.url, "model": connection.model}
@@ -107,7 +107,7 @@ def connect(chat: ChatSettings, connection: ModelConnection) -> ChatSettings:
     return asked.model_copy(update={"api_key": key.strip()})
 
 
-def save_connection(file: Path, connection: ModelConnection) -> None:
+def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
     """Write a connection into config.toml, and nothing else of it.
 
     Without a model the rest of [chat] stays as it was. SettingsError: the file cannot be parsed."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from engrams.errors import EngramsError
 from engrams.store.sql.rowconversion import FIELDS, decode_record
-from engrams.store.sqlite.pagedecoder import (
+from engrams.store.sqlite.btreepagedecoder import (
     PageCell,
     RawDatabasePages,
     UnreadableCellError,

@@ -14,8 +14,8 @@ import apsw
 from engrams.settings import StoreSettings
 from engrams.store.sql.namedqueries import execute, fetch_one, query
 from engrams.store.sqlite import connections, schemasetup, termrebuild
+from engrams.store.sqlite.btreepagedecoder import RawDatabasePages
 from engrams.store.sqlite.lostmemories import MemoryRescueLoss
-from engrams.store.sqlite.pagedecoder import RawDatabasePages
 from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
 from engrams.store.sqlite.textdamage import accept_damaged_texts
 from engrams.store.sqlite.valuerepair import mend_row

@@ -45,11 +45,11 @@ def init(
     asks = sys.stdin.isatty() and not (yes or options.json or url or no_model)
     server, key = (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
     if server is None:
-        connection.save_connection(file, connection.ModelConnection("none"))
+        connection.save_connection(file, connection.ModelConnectionParameters("none"))
         emit({"home": file.parent, "provider": "none"}) if options.json else say(f"{_RULES}\n{_NEXT}")
         return
     name = _choose_model(server, model, asks=asks)
-    chosen = connection.ModelConnection(server.provider, server.url, name, key)
+    chosen = connection.ModelConnectionParameters(server.provider, server.url, name, key)
     chat = connection.connect(settings.chat, chosen)
     tested = "" if no_test else _try_model(chat)
     if asks and not typer.confirm(f"{connection.describe_destination(chat)} Write {file}?", default=True):
@@ -67,7 +67,7 @@ def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks
     from engrams.build import connection, find_model_server_at, find_model_servers
 
     if url is not None:
-        known = connection.connect(chat, connection.ModelConnection("openai", url, api_key=key)).api_key
+        known = connection.connect(chat, connection.ModelConnectionParameters("openai", url, api_key=key)).api_key
         return find_model_server_at(url, known), key
     note("Looking for model servers on this machine…")
     servers = find_model_servers()

@@ -46,8 +46,8 @@ class ModelConnectionRequest(BaseModel):
     model: str = Field("", max_length=_NAME)
     api_key: str | None = Field(None, max_length=_KEY, description="Null: the stored one, if it is for this server. Empty: none.")
 
-    def to_connection(self) -> connection.ModelConnection:
-        return connection.ModelConnection(self.provider, self.url.strip(), self.model.strip(), self.api_key)
+    def to_connection(self) -> connection.ModelConnectionParameters:
+        return connection.ModelConnectionParameters(self.provider, self.url.strip(), self.model.strip(), self.api_key)
 
 
 class ModelTestResponse(BaseModel):
@@ -97,7 +97,7 @@ def router(settings: Settings) -> APIRouter:
         """Find model servers on this machine, or at an address."""
         if not body.url.strip():
             return ModelServersResponse(servers=[_to_server(one) for one in build.find_model_servers()])
-        chat = _connect(caller, connection.ModelConnection("openai", body.url, "", body.api_key))
+        chat = _connect(caller, connection.ModelConnectionParameters("openai", body.url, "", body.api_key))
         try:
             return ModelServersResponse(servers=[_to_server(build.find_model_server_at(body.url, chat.api_key))])
         except ModelError as problem:
@@ -142,7 +142,7 @@ def _load_file(settings: Settings) -> LoadedSettings:
     return load({"home": str(settings.config_file.parent), "preset": settings.preset})
 
 
-def _connect(caller: IdentifiedCaller, chosen: connection.ModelConnection) -> ChatSettings:
+def _connect(caller: IdentifiedCaller, chosen: connection.ModelConnectionParameters) -> ChatSettings:
     return connection.connect(_load_file(caller.engine.settings).settings.chat, chosen)
 
 

@@ -1,4 +1,4 @@
-"""Rows read from the bytes of a database file, without SQLite.
+"""Rows of a damaged database, read from its b-tree pages without SQLite.
 
 Needs neither a header nor a schema: each leaf page of a b-tree is read by itself, with what the log holds laid over the file."""
 

@@ -54,7 +54,7 @@ def overwrite(path: Path, place: int, content: bytes) -> None:
     path.write_bytes(data[:place] + content + data[place + len(content) :])
 
 
-@pytest.mark.parametrize("where", ["header", "salts of the first page", "an early page", "a late page"])
+@pytest.mark.parametrize("where", ["header", "salts of the first page", "an early page", "a late page", "a page's number"])
 def test_a_byte_of_the_log_loses_nothing(logged: Path, tmp_path: Path, where: str) -> None:
     """SQLite would drop the log from the damaged frame on, and say nothing: all memories are listed, and it is said."""
     home = Path(shutil.copytree(logged, tmp_path / "home"))
@@ -65,6 +65,7 @@ def test_a_byte_of_the_log_loses_nothing(logged: Path, tmp_path: Path, where: st
         "salts of the first page": 32 + 9,
         "an early page": 32 + 2 * FRAME + 24 + 4000,
         "a late page": 32 + (frames - 2) * FRAME + 24 + 4000,
+        "a page's number": 32 + (frames - 2) * FRAME,
     }[where]
     overwrite(log, place, bytes((log.read_bytes()[place] ^ 0x55,)))
     if where == "header":

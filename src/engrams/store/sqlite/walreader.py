@@ -60,6 +60,8 @@ def read_log(database: Path, size: int = 0) -> WalPages:
     found = WalPages(size, damaged=damaged, cut=cut)
     if cut and (torn := data[_HEAD + len(frames) * (_FRAME + size) + _FRAME :]):
         found.doubtful.append(torn.ljust(size, b"\0"))
+    told = [max(numbers[place], commits[place]) for place in range(last + 1) if place not in bad]
+    most = max((_count_pages(database, size), *told)) + len(frames)
     waiting: dict[int, bytes] = {}
     for place in range(last + 1):
         page = frames[place, _FRAME:].tobytes()
@@ -67,7 +69,7 @@ def read_log(database: Path, size: int = 0) -> WalPages:
             if not damaged:
                 break
             found.doubtful.append(page)
-        if own[place] and numbers[place]:
+        if own[place] and 0 < numbers[place] <= most:
             if place in bad and (older := waiting.get(numbers[place]) or found.newest.get(numbers[place])):
                 found.doubtful.append(older)
             waiting[numbers[place]] = page
@@ -94,6 +96,10 @@ def _read_bytes(database: Path, end: str) -> bytes:
         return database.with_name(database.name + end).read_bytes()
     except FileNotFoundError:
         return b""
+
+
+def _count_pages(database: Path, size: int) -> int:
+    return database.stat().st_size // size if database.exists() else 0
 
 
 def _read_promise(database: Path) -> tuple[bytes, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, NotFoundError, RefusedError
@@ -24,10 +25,11 @@ from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import to_as_of, to_query_fields, visible_scopes
 from engrams.settings import Settings
 from engrams.tend.statistics import build_stats, build_status, describe_job
-from engrams.types import Edge, EdgeType, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
+from engrams.types import Edge, EdgeType, EntityNet, HistoryEntry, Record, Scope, ScopeInput, Status, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
+    from engrams.read.entities.entityindex import EntityIndex
 
 Place: TypeAlias = ScopeInput
 
@@ -90,6 +92,17 @@ class MemoryInspector:
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         """Links at any of ``nodes``, in either direction."""
         return self._store.edges(owner, nodes, tuple(types)) if nodes else ()
+
+    def entities(self, scope: Place) -> EntityNet:
+        """The people, places and other things that memories in the scope mention.
+        They are derived from active memories, with their links; nothing of them is stored."""
+        return self._entity_index.find(visible_scopes(Scope.of(scope)))
+
+    @cached_property
+    def _entity_index(self) -> EntityIndex:
+        from engrams.read.entities.entityindex import EntityIndex
+
+        return EntityIndex(self._store)
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         """The topics in reach."""

@@ -29,6 +29,9 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 BOUNDS = {
     "logs.auditlog._HELD": 1_000,
     "models.rerank.listwise._SESSIONS": 1_000,
+    "read.entities.entityindex._MOST": 50_000,
+    "read.entities.entityindex._NETS": 16,
+    "read.entities.entityindex._OWNERS": 8,
     "read.profilecache._KEPT": 64,
     "session.contextdelivery._CONVERSATIONS": 10_000,
     "session.contextfingerprints._EACH": 2_000,

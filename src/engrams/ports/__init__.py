@@ -71,6 +71,7 @@ from engrams.ports.purgetypes import PurgeOrder as PurgeOrder
 from engrams.ports.purgetypes import PurgePlaceCheck as PurgePlaceCheck
 from engrams.ports.purgetypes import PurgeReport as PurgeReport
 from engrams.ports.recordstore import AsOf as AsOf
+from engrams.ports.recordstore import ChangedRecords as ChangedRecords
 from engrams.ports.recordstore import CommitResult as CommitResult
 from engrams.ports.recordstore import Condition as Condition
 from engrams.ports.recordstore import FactSlot as FactSlot

@@ -219,6 +219,15 @@ class RecordPage:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedRecords:
+    """Records of an owner in the order of their changes.
+    ``last``: number of the last of these changes."""
+
+    records: tuple[Record, ...]
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class FactSlot:
     """Subject and predicate of a statement, without its object.
     ``role``: of whoever stated it."""
@@ -250,6 +259,16 @@ class RecordStore(Protocol):
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         """Changes of one record, oldest first."""
+        ...
+
+    def changes(self, owner: Scope, after: int, limit: int) -> ChangedRecords:
+        """Records that changed after the change of this number, erased ones as tombstones.
+        Those of any status, ``limit`` at most."""
+        ...
+
+    def find_change(self, owner: Scope, back: int) -> int:
+        """Number of the change that ``back`` changed records of the owner follow.
+        0: there are not as many."""
         ...
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:

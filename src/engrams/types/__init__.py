@@ -34,6 +34,10 @@ from engrams.types.datamodel import Vector as Vector
 from engrams.types.datamodel import clean_text as clean_text
 from engrams.types.datamodel import content_hash as content_hash
 from engrams.types.datamodel import conversation as conversation
+from engrams.types.entities import Entity as Entity
+from engrams.types.entities import EntityKind as EntityKind
+from engrams.types.entities import EntityLink as EntityLink
+from engrams.types.entities import EntityNet as EntityNet
 from engrams.types.readwriteresults import Context as Context
 from engrams.types.readwriteresults import DerivedMemory as DerivedMemory
 from engrams.types.readwriteresults import Hit as Hit

@@ -54,6 +54,8 @@ class ForwardingStore:
         self.history = store.history
         self.scopes = store.scopes
         self.counts = store.counts
+        self.changes = store.changes
+        self.find_change = store.find_change
         self.missing = store.missing
         self.outbox = store.outbox
         self.clear = store.clear

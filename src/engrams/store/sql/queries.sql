@@ -191,6 +191,12 @@ SELECT name FROM models WHERE id = ?;
 SELECT records.id, vectors.data FROM records JOIN vectors ON vectors.record = records.number
 WHERE records.id IN (SELECT value FROM json_each(?)) AND records.owner = ? AND vectors.model = ?;
 
+-- name: changed_ids
+SELECT id, changed FROM records WHERE owner = ? AND changed > ? ORDER BY changed LIMIT ?;
+
+-- name: change_back
+SELECT changed FROM records WHERE owner = ? ORDER BY changed DESC LIMIT 1 OFFSET ?;
+
 -- name: last_change
 SELECT max(changed) FROM records WHERE owner = ?;
 

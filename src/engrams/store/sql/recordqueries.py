@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import InputError
-from engrams.ports import EMBED, Condition, FactSlot, JobSpec, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
+from engrams.ports import EMBED, ChangedRecords, Condition, FactSlot, JobSpec, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
 from engrams.store.sql import jobqueue, whereclauses
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
 from engrams.store.sql.rowconversion import decode_json, decode_record, encode_json, to_datetime, to_history_value
@@ -30,6 +30,18 @@ def get_records(connection: SqlConnection, owner: Scope, ids: Sequence[str]) -> 
     rows = fetch_composed(connection, query("select_records") + _BY_IDS, (json.dumps(list(ids), ensure_ascii=False), owner.key))
     found = {record.id: record for record in map(decode_record, rows)}
     return tuple(found[name] for name in ids if name in found)
+
+
+def find_changed(connection: SqlConnection, owner: Scope, after: int, limit: int) -> ChangedRecords:
+    """Records that changed after a change, in the order of their changes."""
+    rows = fetch_all(connection, "changed_ids", owner.key, after, limit)
+    return ChangedRecords(get_records(connection, owner, [id for id, _ in rows]), rows[-1][1] if rows else after)
+
+
+def find_change(connection: SqlConnection, owner: Scope, back: int) -> int:
+    """Number of the change that ``back`` changed records follow, or 0."""
+    row = fetch_first(connection, "change_back", owner.key, back)
+    return row[0] if row else 0
 
 
 def read_history(connection: SqlConnection, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:

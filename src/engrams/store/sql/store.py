@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engrams.ports import (
     CandidatePool,
     CandidateSearchQuery,
+    ChangedRecords,
     Clock,
     CommitResult,
     FactSlot,
@@ -78,6 +79,12 @@ class SqlStore:
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         with self._database.reading(owner) as connection:
             return recordqueries.read_history(connection, owner, id)
+
+    def changes(self, owner: Scope, after: int, limit: int) -> ChangedRecords:
+        return self._database.read_as(owner, recordqueries.find_changed, owner, after, limit)
+
+    def find_change(self, owner: Scope, back: int) -> int:
+        return self._database.read_as(owner, recordqueries.find_change, owner, back)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         with self._database.reading(owner) as connection:

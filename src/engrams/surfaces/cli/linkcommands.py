@@ -1,4 +1,4 @@
-"""Commands link, tag, related, used and recall."""
+"""Commands link, tag, related, entities, used and recall."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, note, paint, print_table, say
 
 if TYPE_CHECKING:
-    from engrams.types import RelatedMemory
+    from engrams.types import Entity, RelatedMemory
 
 app = new_app()
 
@@ -100,6 +100,48 @@ def related(
     """Show what links, tags and topics lead to from one memory."""
     with options.open() as (engine, scope):
         _print_related(engine.links.related(id, scope=scope, depth=depth, limit=limit), options)
+
+
+@app.command()
+@flatten_options
+def entities(
+    options: GlobalOptions,
+    name: Annotated[str, typer.Argument(help="Its name; without one, all are listed.", show_default=False)] = "",
+    limit: Limit = 50,
+) -> None:
+    """List people, places and other things, or the memories about one."""
+    from engrams.types import Scope
+
+    with options.open() as (engine, scope):
+        known = engine.inspect.entities(scope).entities
+        if not name:
+            _print_entities(known[:limit], options)
+            return
+        wanted = name.casefold().removeprefix("entity:")
+        one = next((each for each in known if wanted in _names_of(each)), None)
+        if one is None:
+            raise NotFoundError(f"No memory mentions {name!r} as a person, place or thing.", hint="`engrams entities` lists them.")
+        records = engine.inspect.records(Scope.of(scope).owner, one.memories[:limit])
+    if options.json:
+        emit({"entity": one, "memories": records})
+        return
+    _print_entities((one,), options)
+    for record in records:
+        say(f"{paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+
+
+def _names_of(entity: Entity) -> set[str]:
+    return {entity.id.removeprefix("entity:"), *(each.casefold() for each in (entity.name, *entity.aliases))}
+
+
+def _print_entities(shown: tuple[Entity, ...], options: GlobalOptions) -> None:
+    if options.json:
+        emit({"entities": shown})
+    elif not shown:
+        note("No memory mentions a person, place or thing yet.")
+    else:
+        rows = [[str(len(each.memories)), each.kind, clean(each.name), clean(", ".join(each.aliases))] for each in shown]
+        print_table(("memories", "kind", "name", "also"), rows)
 
 
 @app.command()

@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "link": ("linkcommands", "Link two memories."),
     "tag": ("linkcommands", "Tag a memory, or list the tags."),
     "related": ("linkcommands", "Show memories linked to one memory."),
+    "entities": ("linkcommands", "List people, places and other things, or the memories about one."),
     "used": ("linkcommands", "Report that recalled memories were used, and whether they helped."),
     "recall": ("linkcommands", "Recall the newest memories, or those that a question and links lead to."),
     "import": ("importexport", "Import conversations and memories from files."),

@@ -197,9 +197,12 @@ class MemoryGraphQuery(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    focus: list[str] = Field(default_factory=list, max_length=100, description="Around these: ids of memories, `tag:x`, `topic:x`.")
+    focus: list[str] = Field(
+        default_factory=list, max_length=100, description="Around these: ids of memories, `entity:x`, `tag:x`, `topic:x`."
+    )
     depth: int = Field(1, ge=0, le=3, description="Steps along the links.")
-    type: list[EdgeType] = Field(default_factory=list, description="Only links of these types.")
+    view: Literal["memories", "entities"] = Field("memories", description="Without `focus`: newest memories, or entities mentioned most.")
+    type: list[EdgeType | Literal["mentions"]] = Field(default_factory=list, description="Only links of these types.")
     kind: list[Kind] = Field(default_factory=list)
     status: list[Status] = Field(default_factory=lambda: [Status.ACTIVE, Status.SUPERSEDED])
     tag: list[str] = Field(default_factory=list, max_length=100)

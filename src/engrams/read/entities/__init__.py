@@ -1,0 +1,1 @@
+"""Entities: people, places and other things that memories mention."""

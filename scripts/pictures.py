@@ -1,8 +1,13 @@
-"""Draws docs/pictures: the page before a scripted model and a year of somebody's memories. Needs Chromium and the test packages."""
+"""Draws docs/pictures: the page before a scripted model and a year of somebody's memories. Needs Chromium and the test packages.
+
+With the path of a LoCoMo file it draws the graph of the first conversation in it too."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -56,6 +61,24 @@ def main() -> None:
             page.goto(url)
             draw(page)
             page.screenshot(path=OUT / f"{name}.png")
+        browser.close()
+    for path in sys.argv[1:]:
+        draw_graph(Path(path))
+
+
+def draw_graph(path: Path) -> None:
+    """Import the first conversation of a file and picture whom and what it is about."""
+    with temp_engine(user="Sam") as engine, served(engine) as url, sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
+        one = Path(folder, "conversation.json")
+        one.write_text(json.dumps(json.loads(path.read_text())["conversations"][:1]))
+        engine.load(one, scope=("user", "Sam"))
+        engine.drain(600)
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_context(viewport=SIZE, color_scheme="light", locale="en-GB", reduced_motion="reduce").new_page()
+        page.goto(url + "/#/graph")
+        page.get_by_role("status").filter(has_text="nodes,").wait_for()
+        page.wait_for_timeout(1500)
+        page.screenshot(path=OUT / "graph.png")
         browser.close()
 
 

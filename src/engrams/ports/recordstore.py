@@ -262,8 +262,8 @@ class RecordStore(Protocol):
         ...
 
     def changes(self, owner: Scope, after: int, limit: int) -> ChangedRecords:
-        """Records that changed after the change of this number, erased ones as tombstones.
-        Those of any status, ``limit`` at most."""
+        """Records of any status that changed after this change.
+        Erased ones as tombstones; ``limit`` at most."""
         ...
 
     def find_change(self, owner: Scope, back: int) -> int:

@@ -73,7 +73,7 @@ VAGUE = to_words(
     lucky proud glad free full real whole own enough certain various several couple bunch ton tons plenty
     take power playing watching experimenting eating similar regular young project projects impact trip trips work together
     creating making doing getting going having being working taking giving looking trying starting keeping helping finding seeing using
-    dream dreams place places turn turns them-time
+    job jobs dream dreams place places turn turns them-time
     thinking feeling spending learning building realising realizing becoming
     """
 )

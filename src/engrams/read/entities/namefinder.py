@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from sys import intern
+from typing import NamedTuple
 
 from engrams.read.entities.cuewords import (
     AFTER_NOUNS,
@@ -78,15 +79,15 @@ class FactPhrase:
 class MemoryNames:
     """Names of one memory.
 
-    ``speaker``: who said it, if that is a name. ``calls``: name by which the speaker wants to be called. ``phrase``: what a fact
-    is about. ``sources``: memories that a fact was taken from. ``of_user``: it is a fact of the user, who is not named in it.
+    ``speaker``: who said it, if that is a name. ``calls``: names that the speaker goes by. ``phrase``: what a fact is about. ``sources``:
+    memories that a fact was taken from, each with its quote. ``of_user``: it is a fact of the user, whom its text does not name.
     ``lower``: other words, folded."""
 
     names: tuple[FoundName, ...]
     speaker: str = ""
     calls: tuple[str, ...] = ()
     phrase: FactPhrase | None = None
-    sources: tuple[str, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
     of_user: bool = False
     lower: tuple[str, ...] = ()
 
@@ -109,14 +110,13 @@ def read_names(record: Record) -> MemoryNames:
         _speaker_name(record),
         _wanted_names(record, text),
         _fact_phrase(record),
-        tuple({item.source for item in record.evidence if item.source and item.quote}),
+        tuple({(item.source, item.quote) for item in record.evidence if item.source}),
         of_user,
         tuple({token.folded for token in tokens if token.text[0].islower() and token.folded not in STOP}),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """Word of a text; ``text`` without an ending 's."""
 
     text: str
@@ -133,7 +133,7 @@ class _Token:
 
 
 def _fold_word(word: str) -> str:
-    return intern(fold(word))
+    return intern(word.lower() if word.isascii() else fold(word))
 
 
 def _tokenise(text: str) -> list[_Token]:

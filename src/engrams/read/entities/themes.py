@@ -35,8 +35,8 @@ def find_themes(found: Mapping[str, MemoryNames]) -> tuple[Theme, ...]:
     themes: dict[str, Theme] = {}
     spelled: defaultdict[str, set[str]] = defaultdict(set)
     for id, phrase in phrases:
-        sources = {source for source in found[id].sources if source in found}
         for key, name in _theme_words(phrase.words, liked, ends):
+            sources = {source for source, quote in found[id].sources if source in found and name in quote.casefold()}
             theme = themes.setdefault(key, Theme(name))
             theme.memories |= {id, *sources}
             theme.statements |= sources or {id}
@@ -56,7 +56,7 @@ def _theme_words(phrase: tuple[str, ...], liked: Set[str], ends: Set[tuple[str, 
     ``liked``: words that are all that some fact is about. ``ends``: pairs that some phrase ends with."""
     told = [word not in VAGUE and not word.endswith("ly") for word in phrase]
     for at, word in enumerate(phrase):
-        if told[at] and _singular(word) in liked:
+        if told[at] and _singular(word) in liked and (len(phrase) == 1 or not word.endswith("ing") or not at):
             yield _singular(word), word
         if at and told[at] and told[at - 1] and (phrase[at - 1], _singular(word)) in ends:
             yield f"{phrase[at - 1]} {_singular(word)}", f"{phrase[at - 1]} {word}"

@@ -149,7 +149,7 @@ export class GraphCanvas {
     pen.globalAlpha = near && !near.has(node) && node !== this.selected ? 0.25 : node.faded ? 0.5 : 1;
     pen.fillStyle = colour(node.colour === "accent" ? "accent" : `${node.colour}-fill`);
     pen.beginPath();
-    if (node.type === "memory") pen.arc(node.x, node.y, size, 0, 7);
+    if (node.type === "memory" || node.type === "entity") pen.arc(node.x, node.y, size, 0, 7);
     else pen.roundRect(node.x - size, node.y - size, size * 2, size * 2, 3);
     pen.fill();
     pen.lineWidth = 1.5;
@@ -302,6 +302,7 @@ export class GraphCanvas {
   }
 }
 
-const radius = (node) => (node.type === "memory" ? 5 : 6) + Math.min(6, Math.sqrt(node.degree ?? 0) * 1.4);
+const radius = (node) =>
+  node.memories ? 6 + Math.min(12, Math.sqrt(node.memories)) : (node.type === "memory" ? 5 : 6) + Math.min(6, Math.sqrt(node.degree ?? 0) * 1.4);
 const rank = (node, picture) =>
-  (node === picture.selected || node === picture.hovered ? 1000 : 0) + (node.type === "memory" ? 0 : 5) + (node.degree ?? 0);
+  (node === picture.selected || node === picture.hovered ? 1000 : 0) + (node.type === "memory" ? 0 : 5) + (node.memories ?? node.degree ?? 0);

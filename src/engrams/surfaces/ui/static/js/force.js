@@ -9,7 +9,7 @@ const COOL = 0.986;
 const COLD = 0.02;
 
 export class Layout {
-  /** `nodes` get x, y; `edges` are [node, node, weight]. Positions that nodes have already are kept. `wide`: width to height. */
+  /** `nodes` get x, y; with a `mass` (1 without) they push harder; `edges` are [node, node, weight]. Positions that nodes have already are kept. `wide`: width to height. */
   constructor(nodes, edges, wide = 1) {
     this.wide = Math.max(0.5, Math.min(2, wide));
     this.nodes = nodes;
@@ -62,7 +62,7 @@ export class Layout {
     const dy = a.y - b.y || (Math.random() - 0.5) * 0.1;
     const square = Math.max(dx * dx + dy * dy, 60);
     if (square > 160_000) return;
-    const force = PUSH / square / Math.sqrt(square);
+    const force = (PUSH * (a.mass ?? 1) * (b.mass ?? 1)) / square / Math.sqrt(square);
     a.vx += dx * force;
     a.vy += dy * force;
     b.vx -= dx * force;

@@ -1,4 +1,4 @@
-// Graph of memories, tags and topics, as a picture and a list.
+// Graph of people, places and other things, and of memories, as a picture and a list.
 
 import { get } from "../api.js";
 import { button, empty, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
@@ -20,7 +20,22 @@ const NAMES = {
   derived_from: "Derived from",
   co_occurs: "Found together",
   abstracted_from: "Summarises",
+  mentions: "Mentions",
+  together: "Together",
 };
+
+/** Colour of an entity by its kind, and the legend of these. */
+const ENTITY_COLOURS = { person: "accent", animal: "accent", place: "sessions", organisation: "rules", project: "rules", theme: "facts" };
+const ENTITY_LEGEND = [
+  ["", "People, animals"],
+  ["sessions", "Places"],
+  ["rules", "Organisations, projects"],
+  ["facts", "Themes"],
+];
+const MOST_ENTITIES = 60;
+const FEW = 8;
+/** Entities below which the page begins with memories, which show them too. */
+const LEAST_ENTITIES = 5;
 
 export async function show(root) {
   const page = new Graph(root);
@@ -31,7 +46,7 @@ export async function show(root) {
 
 class Graph {
   constructor(root) {
-    Object.assign(this, { root, focus: "", type: "", layer: "", text: "", shape: "picture", lone: false, found: { nodes: [], edges: [] } });
+    Object.assign(this, { root, view: "", focus: "", type: "", layer: "", text: "", shape: "picture", lone: false, found: { nodes: [], edges: [] } });
     this.sum = h("p", { class: "small soft", role: "status" });
     this.canvas = h("canvas", {
       class: "canvas",
@@ -69,11 +84,36 @@ class Graph {
       button("", () => this.picture.zoom(0.8), { icon: "minus", label: "Zoom out" }),
       button("", () => this.picture.fit(), { icon: "fit", label: "Show all" }),
     );
-    this.stage = h("div", { class: "stage card" }, this.canvas, tools, this.info, this.legend());
+    this.legend = h("ul", { class: "legend" });
+    this.stage = h("div", { class: "stage card" }, this.canvas, tools, this.info, this.legend);
+    this.filters = h(
+      "div",
+      { class: "row" },
+      select("Layer", [["", "Every layer"], ...Object.entries(LAYERS).map(([layer, name]) => [layer, plain(name)])], "", (value) => {
+        this.layer = value;
+        this.load();
+      }),
+      select("Links", [["", "Every link"], ...[...LINKS, "mentions"].map((type) => [type, NAMES[type] ?? plain(type)])], "", (value) => {
+        this.type = value;
+        this.load();
+      }),
+    );
+    this.views = select(
+      "Nodes",
+      [
+        ["entities", "People, places, themes"],
+        ["memories", "Memories"],
+      ],
+      "entities",
+      (value) => {
+        this.view = value;
+        this.focusOn("");
+      },
+    );
     this.back = button("Whole graph", () => this.focusOn(""), { icon: "left" });
     fill(
       this.root,
-      head("Graph", "How memories are linked. Select one to see its links, open it to read it."),
+      head("Graph", "Whom and what your memories are about, and how they are linked. Select a node to see its memories and links."),
       h(
         "div",
         { class: "row" },
@@ -89,14 +129,8 @@ class Graph {
             this.draw();
           },
         ),
-        select("Layer", [["", "Every layer"], ...Object.entries(LAYERS).map(([layer, name]) => [layer, plain(name)])], "", (value) => {
-          this.layer = value;
-          this.load();
-        }),
-        select("Links", [["", "Every link"], ...LINKS.map((type) => [type, NAMES[type] ?? plain(type)])], "", (value) => {
-          this.type = value;
-          this.load();
-        }),
+        this.views,
+        this.filters,
         h("div", { class: "searchbox" }, icon("search"), search),
       ),
       h(
@@ -115,26 +149,39 @@ class Graph {
     );
   }
 
-  legend() {
-    const names = [...Object.values(LAYERS).map((name) => [name, plain(name)]), ["accent", "Tags and topics"]];
-    return h(
-      "ul",
-      { class: "legend" },
+  /** True where only entities are shown. */
+  get showsEntities() {
+    return this.view !== "memories" && !this.focus;
+  }
+
+  drawLegend() {
+    const layers = [...Object.values(LAYERS).map((name) => [name, plain(name)]), ["accent", "Names, tags, topics"]];
+    const names = this.showsEntities ? ENTITY_LEGEND : layers;
+    fill(
+      this.legend,
       names.map(([colour, text]) => h("li", {}, h("i", { class: `dot ${colour}` }), text)),
     );
   }
 
   async load() {
     this.back.hidden = !this.focus;
+    this.filters.hidden = this.showsEntities;
+    this.drawLegend();
     fill(this.sum, "Loading…");
     try {
       this.found = await get("/v1/graph", {
+        view: this.view || "entities",
         focus: this.focus,
-        depth: this.focus ? 2 : 1,
-        type: this.type,
-        kind: this.layer ? KINDS.filter((kind) => LAYER_OF[kind] === this.layer) : [],
-        limit: 200,
+        depth: this.focus && !this.focus.startsWith("entity:") ? 2 : 1,
+        type: this.showsEntities ? "" : this.type,
+        kind: this.layer && !this.showsEntities ? KINDS.filter((kind) => LAYER_OF[kind] === this.layer) : [],
+        limit: this.showsEntities ? MOST_ENTITIES : 200,
       });
+      if (!this.view && !this.focus && this.found.nodes.length < LEAST_ENTITIES) {
+        this.view = this.views.value = "memories";
+        await this.load();
+        return;
+      }
       this.draw();
     } catch (fault) {
       fill(this.sum);
@@ -157,13 +204,14 @@ class Graph {
       .filter((node) => near.has(node.id))
       .map((node) => ({
         ...node,
-        colour: node.type === "memory" ? (LAYERS[LAYER_OF[node.kind]] ?? "facts") : "accent",
+        colour: node.type === "memory" ? (LAYERS[LAYER_OF[node.kind]] ?? "facts") : this.showsEntities ? ENTITY_COLOURS[node.kind] : "accent",
         faded: node.status === "superseded",
+        mass: node.memories ? 1 + Math.min(2.5, Math.sqrt(node.memories) / 5) : 1,
         x: before.get(node.id)?.x,
         y: before.get(node.id)?.y,
       }));
     const linked = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
-    if (!this.lone && !this.text && linked.size > 0) kept = kept.filter((node) => linked.has(node.id) || node.id === this.focus);
+    if (!this.lone && !this.text && !this.showsEntities && linked.size > 0) kept = kept.filter((node) => linked.has(node.id) || node.id === this.focus);
     const byId = new Map(kept.map((node) => [node.id, node]));
     const links = edges
       .filter((edge) => byId.has(edge.source) && byId.has(edge.target))
@@ -174,7 +222,7 @@ class Graph {
   draw() {
     const { kept, links } = this.visibleGraph();
     const pictured = this.shape === "picture";
-    fill(this.sum, `${count(kept.length, "node")}, ${count(links.length, "link")}${this.found.more ? "; newest only" : ""}`);
+    fill(this.sum, `${count(kept.length, "node")}, ${count(links.length, "link")}${this.found.more ? (this.showsEntities ? "; most mentioned only" : "; newest only") : ""}`);
     this.stage.hidden = !pictured || kept.length === 0;
     this.list.hidden = pictured && kept.length > 0;
     if (kept.length === 0)
@@ -183,7 +231,7 @@ class Graph {
         empty(
           "graph",
           this.text ? "No matches" : "No links yet",
-          "Each fact is linked to its source, to the fact it replaces, and to its topic.",
+          "Each fact is linked to its source, to the fact it replaces, to its topic, and to whom and what it is about.",
           h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
         ),
       );
@@ -216,6 +264,7 @@ class Graph {
             "span",
             { class: "memory-about" },
             h("span", { class: `chip ${node.colour}` }, kindName(node.kind ?? node.type)),
+            node.memories && count(node.memories, "memory", "memories"),
             count(own.length, "link"),
           ),
         ),
@@ -240,7 +289,7 @@ class Graph {
     return h(
       "li",
       {},
-      h("span", { class: "soft" }, `${edge.from === node ? word : `${word} by`}: `),
+      h("span", { class: "soft" }, edge.type === "together" ? `${word} (${edge.count}): ` : `${edge.from === node ? word : `${word} by`}: `),
       h(
         "button",
         {
@@ -267,7 +316,8 @@ class Graph {
         h("span", { class: `chip ${node.colour}` }, kindName(node.kind ?? node.type)),
         node.status === "superseded" && h("span", { class: "chip warn" }, "Outdated"),
       ),
-      h("p", {}, short(node.label, 200)),
+      h("p", {}, short(node.label, 200), node.aliases?.length > 0 && h("span", { class: "soft" }, ` also ${node.aliases.join(", ")}`)),
+      node.type === "entity" && this.mentions(node),
       own.length > 0 &&
         h(
           "ul",
@@ -279,9 +329,25 @@ class Graph {
         "div",
         { class: "row" },
         node.type === "memory" && button("Open", () => this.openNode(node)),
-        button("Show neighbours", () => this.focusOn(node.id)),
+        button(node.type === "entity" ? "Show its memories" : "Show neighbours", () => this.focusOn(node.id)),
       ),
     );
+  }
+
+  /** The newest memories that mention an entity. */
+  mentions(node) {
+    const list = h("ul", { class: "small stack tight links" });
+    get("/v1/graph", { focus: node.id, depth: 1, type: "mentions", limit: FEW + 1 }).then(
+      (found) =>
+        fill(
+          list,
+          found.nodes
+            .filter((each) => each.type === "memory")
+            .map((each) => h("li", {}, h("button", { type: "button", class: "link", on: { click: () => this.openNode(each) } }, short(each.label, 90)))),
+        ),
+      (fault) => fill(list, errorBox(fault)),
+    );
+    return h("div", {}, h("p", { class: "small soft" }, count(node.memories, "memory", "memories")), list);
   }
 
   openNode(node) {

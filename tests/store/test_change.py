@@ -263,3 +263,22 @@ def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
     change(store, many[1], text="changed")
     rest = store.find(RecordQuery(reach=reach(), order="oldest", limit=3, after=page.next))
     assert [one.id for one in (*page.records, *rest.records)] == [one.id for one in many]
+
+
+def test_changes_are_read_in_their_order(store: Store) -> None:
+    """What changed after a change, of one owner, in pages; what was erased comes as a tombstone."""
+    one, two, three, other = record("one"), record("two"), record("three"), record("of Bob", BOB)
+    add(store, one, two, three, other)
+    first = store.changes(ALICE, 0, 2)
+    assert [each.text for each in first.records] == ["one", "two"]
+    rest = store.changes(ALICE, first.last, 2)
+    assert [each.text for each in rest.records] == ["three"]
+    assert store.changes(ALICE, rest.last, 2).records == () and store.changes(ALICE, rest.last, 2).last == rest.last
+    change(store, one, text="one, changed")
+    store.purge(ALICE, [two.id], at(days=1))
+    later = store.changes(ALICE, rest.last, 10)
+    assert [(each.id, each.text, each.status) for each in later.records] == [
+        (one.id, "one, changed", Status.ACTIVE),
+        (two.id, "", Status.PURGED),
+    ]
+    assert store.find_change(ALICE, 0) == later.last > store.find_change(ALICE, 2) > 0 == store.find_change(ALICE, 3)

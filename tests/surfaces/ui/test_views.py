@@ -85,6 +85,29 @@ def test_the_graph_is_walked_by_keyboard_and_read_as_a_list(window: Window) -> N
     expect(window.page.locator(".memory").filter(has_text="cello").first).to_be_visible()
 
 
+def test_the_graph_shows_whom_and_what_memories_are_about(window: Window) -> None:
+    """Names are nodes with their kinds; a selected one lists its memories, which open; it leads to the memories around it."""
+    window.tell("My sister Ines plays the cello in Porto.", "My boss Tom Becker lives in Berlin.", "I moved to Madrid.")
+    window.go("graph")
+    expect(window.page.get_by_label("Nodes")).to_have_value("entities")
+    canvas = window.page.get_by_role("application")
+    expect(window.page.get_by_role("status").filter(has_text="nodes,")).to_be_visible()
+    canvas.focus()
+    canvas.press("ArrowRight")
+    info = window.page.locator(".node-info")
+    name = info.locator("p").first.inner_text()
+    expect(info.locator("li").filter(has_text=name.split()[0]).first).to_be_visible()
+    info.locator("li button").first.click()
+    expect(window.page.get_by_role("dialog").locator(".quote")).to_be_visible()
+    window.page.keyboard.press("Escape")
+    info.get_by_role("button", name="Show its memories").click()
+    expect(window.page.get_by_role("button", name="Whole graph")).to_be_visible()
+    window.page.get_by_role("group", name="Show as").get_by_text("List").click()
+    expect(window.page.locator(".memory").filter(has_text=name).first).to_be_visible()
+    window.page.get_by_role("button", name="Whole graph").click()
+    expect(window.page.locator(".memory").filter(has_text="Tom Becker").first).to_contain_text("memor")
+
+
 def test_the_slider_goes_back_in_time(window: Window) -> None:
     """As of a day of the past the page shows what was true and known then, and what has changed since."""
     now = datetime.now(UTC)

@@ -24,6 +24,7 @@ from engrams.read.entities.cuewords import (
     WORKS,
 )
 from engrams.read.entities.namelists import (
+    ALSO_WORDS,
     ANIMALS,
     NEVER,
     ORGANISATION_HEADS,
@@ -174,13 +175,17 @@ def _scan(text: str, tokens: Sequence[_Token]) -> Iterator[FoundName]:
             end += 1
         run = list(tokens[at:end])
         opens = run[0].opens
-        while len(run) > 1 and (run[0].folded in STOP or run[0].folded in GREETINGS):
+        while len(run) > 1 and (_is_function_word(run[0].folded) or run[0].folded in GREETINGS):
             run, opens = run[1:], False
         first = end - len(run)
-        if run[0].folded not in STOP and not (len(run) == 1 and run[0].folded in TITLES):
+        if not _is_function_word(run[0].folded) and not (len(run) == 1 and run[0].folded in TITLES):
             words = tuple(token.text for token in run)
             yield FoundName(words, opens, run[-1].owns, tuple(_tell_kinds(text, tokens, first, end)))
         at = end
+
+
+def _is_function_word(word: str) -> bool:
+    return word in STOP and word not in ALSO_WORDS
 
 
 def _is_joined(text: str, one: _Token, other: _Token) -> bool:

@@ -81,10 +81,12 @@ class SqlStore:
             return recordqueries.read_history(connection, owner, id)
 
     def changes(self, owner: Scope, after: int, limit: int) -> ChangedRecords:
-        return self._database.read_as(owner, recordqueries.find_changed, owner, after, limit)
+        with self._database.reading(owner) as connection:
+            return recordqueries.find_changed(connection, owner, after, limit)
 
     def find_change(self, owner: Scope, back: int) -> int:
-        return self._database.read_as(owner, recordqueries.find_change, owner, back)
+        with self._database.reading(owner) as connection:
+            return recordqueries.find_change(connection, owner, back)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         with self._database.reading(owner) as connection:

@@ -16,7 +16,7 @@ from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat import connection as connection
 from engrams.models.chat.chatfactory import choose_chat, inject
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
-from engrams.models.embed.embedderfactory import choose_embedder, make_plain
+from engrams.models.embed.embedderfactory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.nullembedder import NullEmbedder
 from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
@@ -115,6 +115,8 @@ def open(
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     """Return the given embedder, else the configured one.
     Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was given."""
+    if given is not None:
+        require_embedder(given)
     if not settings.incognito:
         return given or choose_embedder(settings.embed)
     if settings.embed.incognito == "null":

@@ -18,7 +18,7 @@ from engrams.read import searchpipeline
 from engrams.read.cues import extract_turn_query
 from engrams.read.readrequest import Filter, Moment, ReadRequest, parse_request, to_as_of, visible_scopes
 from engrams.tend.jobworker import JobWorkerPool
-from engrams.types import Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
+from engrams.types import NO_META, Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
 from engrams.write import manualedits, sourcechanges
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
-        """Undo ``forget`` or, for good, the mark of being outdated."""
+        """Undo ``forget``, archiving or, for good, the mark of being outdated."""
         record = self.inspect.get_editable(id, scope)
         self._store.commit(sourcechanges.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
@@ -138,8 +138,7 @@ class MemoryEngine:
         where: Filter | None = None, history: bool = False,
     ) -> SearchResult:  # fmt: skip
         """Find the memories that answer ``query``, best first.
-        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived memories. The trace tells
-        how hits were chosen."""
+        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived ones. The trace explains."""
         parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
         found = searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
         if as_of is None:
@@ -175,9 +174,8 @@ class MemoryEngine:
         self, query: str | Sequence[Turn | Meta], *, scope: Place, session: str, tokens: int | None = None, limit: int | None = None
     ) -> Context:
         """Render the context of one turn of a conversation.
-        ``query``: its text, or the messages so far.
-        With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the turn before. Leaves out what this conversation
-        was shown lately or said itself (``delivery.shown_minutes``)."""
+        ``query``: its text, or the messages so far. With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the
+        turn before. Leaves out what this conversation was shown lately or said itself (``delivery.shown_minutes``)."""
         parts, place, most = self._open(), Scope.of(scope), self.settings.read.most_in_context if limit is None else limit
         silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
         own = session if self.settings.delivery.shown_minutes or silent else ""
@@ -253,14 +251,16 @@ class MemoryEngine:
         """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
         return self.store.check(repair)
 
-    def manage(self, content: str = "", action: Action = "create", id: str = "", *, scope: Place) -> str:
+    def manage(self, content: str = "", action: Action = "create", id: str = "", *, scope: Place, metadata: Meta = NO_META) -> str:
         """Create, change or forget a memory; return its id.
-        InputError: ``create`` with an id, the others without one, no content, no such action; else as ``add``, ``edit``, ``forget``."""
+        ``metadata``: kept as ``meta``, which filters see; an update adds to it. InputError: ``create`` with an id, the others without one,
+        no content, no such action; else as ``add``, ``edit``, ``forget``."""
         check_action(content, action, id)
         if action == "create":
-            return self.add(content, scope=scope).id
+            return self.add(Turn(content, meta=metadata), scope=scope, kind=Kind.NOTE).id
         if action == "update":
-            return self.edit(id, scope=scope, text=content, reason="an agent changed it").id
+            more = {"meta": {**self.get(id, scope=scope).meta, **metadata}} if metadata else {}
+            return self.edit(id, scope=scope, text=content, fields=more, reason="an agent changed it").id
         return self.forget(id, scope=scope, reason="an agent put it away").id
 
     def flush(self, messages: Sequence[Meta], *, scope: Place, session: str = "", reason: FlushReason = "trim") -> bool:

@@ -68,6 +68,10 @@ def score_pool(
     most = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     shares = {name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / most) for name in features}
     parts = {name: features[name] * share for name, share in shares.items() if share}
+    if settings.fusion == "sum" and {"cos", "bm"} <= parts.keys():
+        # Without a vector, words stand in for meaning: the parts say so.
+        parts["bm"] = parts["bm"] + np.where(pool.embedded, 0, parts["cos"])
+        parts["cos"] = np.where(pool.embedded, parts["cos"], 0)
     total = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
         total += part

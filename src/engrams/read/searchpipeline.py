@@ -128,6 +128,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
         judged, refused, note = rerank(request, marked, deps.reranker, deps.rerank_settings)
         dropped.update(refused)
     judged = apply_decay(judged, deps.settings, request.now)
+    dropped.update(_find_too_low(judged, deps))
     stages.record("rerank", len(judged))
     ranked = tuple(judged) if prepared.cues.wants_past else put_current_first(judged)
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
@@ -273,7 +274,7 @@ def _find_unfit(
     hits: Sequence[Hit], pool: CandidatePool, floors: CandidateThresholds, prepared: PreparedQuery, deps: ReadDeps
 ) -> dict[str, str]:
     section, place = deps.settings, pool.ids.places
-    dropped = {hit.record.id: f"below the floor of {section.min_score:g}" for hit in hits if hit.score < section.min_score}
+    dropped = _find_too_low(hits, deps)
     why_low = f"below the floor of its sources (cosine {floors.cosine:g})"
     low = {hit.record.id: why_low for hit in hits if not floors.passes[place[hit.record.id]]}
     if section.min_scores.recall:
@@ -287,6 +288,11 @@ def _find_unfit(
     running = {hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta}
     running |= {hit.record.id: "kept outside of searches" for hit in hits if UNSEARCHED in hit.record.meta}
     return {**dropped, **low, **running}
+
+
+def _find_too_low(hits: Sequence[Hit], deps: ReadDeps) -> dict[str, str]:
+    least = deps.settings.min_score
+    return {hit.record.id: f"below the floor of {least:g}" for hit in hits if hit.score < least}
 
 
 def _is_shown(record: Record, request: ReadRequest) -> bool:

@@ -128,8 +128,8 @@ _SCOPE_HINT = 'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "
 class Scope:
     """Whose memory, and which part of it: ``Scope(("user", "alice", "project", "x"))``.
 
-    Any non-empty tuple of labels; the first pair (or the only label) is the owner. Owner comes first in every key and index of a store.
-    ``key`` is its text form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``."""
+    Pairs of labels, or a single one (methods refuse other odd numbers); the first pair, or the only label, is the owner, and comes first in
+    every key and index of a store. ``key`` is its text form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``."""
 
     labels: tuple[str, ...]
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time
 from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.ports import NOTE_PIECE, NewRecord, WriteBatch
-from engrams.types import LAYER_OF, Kind, Provenance, Record, Scope
+from engrams.types import Kind, Layer, Provenance, Record, Scope
 from engrams.vault.folderaccess import hash_bytes
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import DOCUMENTS, find_owner, is_note, parse_day
@@ -133,7 +133,8 @@ class NoteSearchIndexer:
             kind=Kind.SUMMARY,
             text=text,
             recorded_at=at,
-            layer=LAYER_OF[Kind.SUMMARY],
+            # Only the note of a day fades with its age.
+            layer=Layer.EPISODIC if parse_day(path) else Layer.SEMANTIC,
             category="note",
             provenance=Provenance("file", reason="a note", files=(path,)),
             trust=0.95,

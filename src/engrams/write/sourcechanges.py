@@ -21,6 +21,13 @@ _GONE = {"edit": "superseded", "forget": "forgotten", "purge": "purged"}
 _DERIVED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 _LOOKED_UP = 20
+_CURRENT = {
+    Status.ACTIVE: "Searches find it already.",
+    Status.CANDIDATE: "It is held until more supports it.",
+    Status.SUPERSEDED: "Another memory took its place: edit or forget that one.",
+    Status.PURGED: "What was purged is gone for good: add it anew.",
+}
+"""Hints by status, where there is nothing to restore."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +142,15 @@ def _mark_corrected(source: Record, effect: SourceChangeEffect, action: ChangeAc
 
 
 def build_restoration(record: Record, store: Store, at: datetime) -> WriteBatch:
-    """Build the batch that restores a forgotten or outdated record.
-    RefusedError: it is neither."""
+    """Build the batch that restores a forgotten, archived or outdated record.
+    RefusedError: it is none of these."""
     if (batch := manualedits.build_unmark(record, store, store, at)) is not None:
         return batch
+    if record.status is Status.ARCHIVED:
+        change = RecordChange(record.scope.owner, record.id, {"status": Status.ACTIVE, "superseded_by": "", "retired_at": None}, "restore")
+        return WriteBatch("user", "restored", at, changes=(change,))
     if record.status is not Status.FORGOTTEN:
-        raise RefusedError(f"It is not forgotten: its status is {record.status}.")
+        raise RefusedError(f"It is not forgotten: its status is {record.status}.", hint=_CURRENT.get(record.status, ""))
     return with_restored_sources(manualedits.build_restore([record, *manualedits.find_returning(record, store)], at), record, store)
 
 

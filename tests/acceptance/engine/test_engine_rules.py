@@ -173,6 +173,23 @@ def test_scores_of_words_and_meaning(engine: MemoryEngine, clock: SettableClock)
     assert after["The ferry leaves at nine"] == pytest.approx(before["The ferry leaves at nine"], abs=2e-3)
 
 
+@pytest.mark.covers("S1.48", "S1.51")
+def test_what_faded_below_the_floor_is_not_returned(engine: MemoryEngine, clock: SettableClock, home: Path) -> None:
+    """The floor is for the final score, after the decay; MEMORY.md does not fade, nor does the note of the day before its time."""
+    engine.observe(turn("The ferry was late again"), scope=ANN)
+    core = home / "vault/memory/users/ann/MEMORY.md"
+    core.parent.mkdir(parents=True)
+    core.write_text("- The ferry to Oslo takes bicycles\n")
+    engine.vault.sync()  # type: ignore[union-attr]
+    before = {hit.record.text: hit.score for hit in engine.search("ferry", scope=ANN).hits}
+    assert len(before) == 2
+    clock.forward(days=180)
+    (hit,) = engine.search("ferry", scope=ANN).hits
+    assert hit.score == pytest.approx(before[hit.record.text])
+    assert "bicycles" in hit.record.text
+    assert {row.dropped for row in engine.explain("ferry", scope=ANN).trace.rows if "late" in row.text} == {"below the floor of 0.1"}
+
+
 @pytest.mark.covers("S1.20")
 def test_only_lasting_facts_about_the_user_are_in_the_profile(engine: MemoryEngine) -> None:
     """A project's facts, and what happened once, are found by a question and are not in the profile."""

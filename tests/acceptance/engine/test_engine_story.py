@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.errors import EngramsError, SettingsError
+from engrams.errors import EngramsError, InputError, SettingsError
 from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import ScriptedModel, SettableClock
 from engrams.types import Kind
@@ -91,6 +91,33 @@ def test_tools_for_any_agent(engine: MemoryEngine) -> None:
         with pytest.raises(EngramsError):
             engine.manage(**wrong, scope=ANN)
         assert "error" in memory.call("manage_memory", wrong)
+
+
+@pytest.mark.covers("S1.11")
+def test_what_an_agent_notes_keeps_its_metadata(engine: MemoryEngine) -> None:
+    """Metadata of a new memory is kept, that of an update is added to it, and a search filters by it."""
+    name = engine.manage("The invoice exporter is written in Rust", scope=ANN, metadata={"source": "standup", "room": 4})
+    other = AgentMemory(engine, ANN).manage("The invoice importer is written in Go", metadata={"source": "mail"})
+    assert [hit.record.id for hit in engine.search("invoice", scope=ANN, where={"meta.source": "standup"}).hits] == [name]
+    assert [hit.record.id for hit in engine.search("invoice", scope=ANN, where={"meta.source": "mail"}).hits] == [other]
+    engine.manage("The invoice exporter is written in Zig", "update", name, scope=ANN, metadata={"source": "call"})
+    assert {"source": "call", "room": 4}.items() <= engine.get(name, scope=ANN).meta.items()
+
+
+@pytest.mark.covers("S1.52")
+def test_an_embedder_says_which_model_it_is(home: Path) -> None:
+    """An object without a card is refused, with what an embedder needs; without a vector, no share of a score says meaning."""
+
+    class Vectors:
+        def embed(self, texts: Sequence[str], purpose: str = "document") -> object:
+            raise AssertionError
+
+    with pytest.raises(InputError, match="card") as refused:
+        engrams.open(home=home, preset="engine", embedder=Vectors())  # type: ignore[arg-type]
+    assert "EmbedderCard(id, dimension)" in refused.value.hint
+    with engrams.open(home=home, preset="engine", embed__provider="null", jobs__workers=0) as engine:
+        engine.add("Ann rows on Tuesdays", scope=ANN)
+        assert engine.search("rows Tuesdays", scope=ANN).hits[0].parts.keys() == {"bm", "age"}
 
 
 @pytest.mark.covers("S1.16")

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams import clock as clocks
-from engrams.errors import ClosedError, InputError
+from engrams.errors import ClosedError, InputError, RefusedError
 from engrams.ports import Clock
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind, Status
@@ -72,6 +73,19 @@ def test_eviction_keeps_corrections(home: Path, clock: SettableClock) -> None:
         engine.tiers.enforce(ANN)
         assert left(engine, unsure) == [False] * 2 + [True] * 10
         assert sum(left(engine, facts)) == 10
+
+
+def test_an_evicted_fact_can_be_restored(home: Path, clock: SettableClock) -> None:
+    """Eviction only archives: ``restore`` brings a fact back, and says so of what needs none."""
+    with opened(home, clock, caps__facts=3) as engine:
+        ids = [put(engine, f"Kim owns tool number {n}", confidence=0.1 * n)[0] for n in range(1, 5)]
+        engine.tiers.enforce(ANN)
+        assert engine.get(ids[0], scope=ANN).status is Status.ARCHIVED
+        assert engine.restore(ids[0], scope=ANN).status is Status.ACTIVE
+        assert ids[0] in {hit.record.id for hit in engine.search("tool number 1", scope=ANN).hits}
+        with pytest.raises(RefusedError) as refused:
+            engine.restore(ids[0], scope=ANN)
+        assert refused.value.hint
 
 
 @pytest.mark.covers("S1.21")
@@ -258,3 +272,15 @@ def test_a_damaged_database_is_set_aside_and_what_it_holds_comes_back(home: Path
     assert "Parcel r1" in told
     assert list(home.glob("memory.db.corrupt-*"))
     assert "stored" in run(home, "--preset", "engine", arguments=("add", "A new parcel"))
+
+
+@pytest.mark.covers("S1.54")
+def test_an_index_without_its_format_is_made_anew(home: Path) -> None:
+    """Where SQLite can no longer open the full-text index, the next search heals it, and so does the repair."""
+    run(home, "--preset", "engine", arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))))
+    for arguments in (("search", "parcel r3 dock"), ("doctor", "--offline", "--repair")):
+        database = apsw.Connection(str(home / "memory.db"))
+        database.execute("DELETE FROM postings_config")
+        database.close()
+        run(home, "--preset", "engine", arguments=arguments)
+        assert "Parcel r3" in run(home, "--preset", "engine", arguments=("search", "parcel r3 dock", "-n", "1"))

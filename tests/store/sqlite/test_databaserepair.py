@@ -40,6 +40,8 @@ FTS_DAMAGE = {
     "structure gone": ["DELETE FROM postings_data WHERE id = 10"],
     "blocks overwritten": ["UPDATE postings_data SET block = x'DEADBEEF'"],
     "table gone": ["DROP TABLE postings"],
+    "format gone": ["DELETE FROM postings_config"],
+    "format of another": ["UPDATE postings_config SET v = 99 WHERE k = 'version'"],
     "leaves overwritten": ["UPDATE postings_data SET block = zeroblob(length(block)) WHERE id > 10"],
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from engrams.clock import now
-from engrams.errors import SettingsError
+from engrams.errors import InputError, SettingsError
 from engrams.models.embed.querycache import QueryCachingEmbedder
-from engrams.ports import Clock, Embedder
+from engrams.ports import Clock, Embedder, EmbedderCard
 from engrams.settings import EmbedSettings
 
 
@@ -45,6 +45,16 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
             return QueryCachingEmbedder(connect_ollama(settings, clock))
         case _:
             assert_never(settings.provider)
+
+
+def require_embedder(given: Embedder) -> Embedder:
+    """Refuse an object that is no embedder. InputError says what one needs."""
+    if not isinstance(getattr(given, "card", None), EmbedderCard) or not callable(getattr(given, "embed", None)):
+        raise InputError(
+            f"{type(given).__name__} is no embedder: it needs a `card` and a method `embed`.",
+            hint="`card` is an engrams.ports.EmbedderCard(id, dimension); `embed(texts, purpose)` gives one unit vector a text.",
+        )
+    return given
 
 
 def make_plain() -> Embedder:

@@ -233,7 +233,7 @@ class SqliteDatabase:
         try:
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
-        except (apsw.CorruptError, apsw.ConstraintError):
+        except (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError):
             # A damaged full-text index causes both, and can be rebuilt.
             if databaserepair.has_working_index(self._connection()):
                 raise

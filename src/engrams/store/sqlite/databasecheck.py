@@ -10,7 +10,7 @@ import apsw
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.store.folderlock import lock_folder
-from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sql.namedqueries import execute, fetch_first, fetch_one
 from engrams.store.sqlite import databaserepair, lostmemories, schemasetup, vectorrepair
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.lostmemories import MemoryRescueLoss
@@ -69,7 +69,7 @@ def _merge_aside(database: SqliteDatabase, path: Path) -> list[str]:
 def _find_problems(database: SqliteDatabase) -> list[str]:
     found: list[str] = []
     checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (
-        _check_integrity,
+        databaserepair.check_integrity,
         databaserepair.find_problems,
         _check_index,
         _check_texts,
@@ -84,10 +84,6 @@ def _find_problems(database: SqliteDatabase) -> list[str]:
             except (apsw.CorruptError, UnicodeError) as problem:
                 found.append(f"The database is damaged: {problem}.")
     return found
-
-
-def _check_integrity(connection: apsw.Connection) -> list[str]:
-    return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
 
 
 def _check_index(connection: apsw.Connection) -> list[str]:

@@ -16,7 +16,7 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.folderlock import lock_folder
-from engrams.store.sql.namedqueries import execute, fetch_all, fetch_first, query, stream_rows
+from engrams.store.sql.namedqueries import fetch_all, fetch_first, query, stream_rows
 from engrams.store.sqlite import connections, lostmemories, schemasetup, termrebuild
 from engrams.store.sqlite.dialect import decode_terms
 from engrams.store.sqlite.errormapping import is_short_read
@@ -98,11 +98,20 @@ def _touch_tables(connection: apsw.Connection) -> None:
 
 def find_problems(connection: apsw.Connection) -> list[str]:
     """Damage to tables and their indexes, the full-text index aside."""
-    found = [text for (text,) in fetch_all(connection, "integrity") if text != "ok" and "postings" not in text]
+    found = [text for text in check_integrity(connection) if "postings" not in text]
     try:
         return [*found, *find_invalid(connection)]
     except UnicodeDecodeError as problem:
         return [*found, f"A text is no UTF-8: {problem.reason}."]
+
+
+def check_integrity(connection: apsw.Connection) -> list[str]:
+    """Run SQLite's own check; return its findings."""
+    try:
+        return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
+    except apsw.SQLError as problem:
+        # It asks the full-text index too, and fails where that cannot be opened; the next check sees the rest.
+        return [f"The index postings: {problem}."]
 
 
 def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
@@ -226,9 +235,7 @@ def verify_index(connection: apsw.Connection) -> bool:
 
 def rebuild_index(connection: apsw.Connection) -> str:
     """Rebuild the full-text index inside the caller's transaction; a note."""
-    execute(connection, "drop_postings")
-    execute(connection, "make_postings")
-    execute(connection, "harden_postings")
+    termrebuild.remake_index(connection)
     terms = dict(fetch_all(connection, "all_terms"))
     rows = fetch_all(connection, "all_lexemes")
     texts = ((number, " ".join(terms.get(term, "") for term in array("I", lexemes))) for number, lexemes in rows)

@@ -53,6 +53,9 @@ SELECT 1 FROM postings WHERE postings MATCH ? AND rowid = ?;
 -- name: drop_postings
 DROP TABLE IF EXISTS postings;
 
+-- name: mend_postings
+INSERT OR REPLACE INTO postings_config (k, v) VALUES ('version', 4);
+
 -- name: make_postings
 CREATE VIRTUAL TABLE postings USING fts5(terms, content='', columnsize=0, detail='none', tokenize='ascii');
 

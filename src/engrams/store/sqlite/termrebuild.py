@@ -22,11 +22,25 @@ def mark_current(connection: apsw.Connection) -> None:
     execute(connection, "set_counter", _SCHEME, TERM_SCHEME)
 
 
+def remake_index(connection: apsw.Connection) -> None:
+    """Replace the full-text index by an empty one, inside the caller's transaction."""
+    try:
+        execute(connection, "drop_postings")
+    except apsw.SQLError:
+        # Without its format's number SQLite cannot even drop it, and guards the table that holds it.
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        execute(connection, "mend_postings")
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        execute(connection, "drop_postings")
+    for name in ("make_postings", "harden_postings"):
+        execute(connection, name)
+
+
 def rebuild(connection: apsw.Connection) -> int:
     """Split every text into terms again, inside the caller's transaction; how many."""
     numbers = TermNumberCache()
-    for name in ("drop_postings", "make_postings", "harden_postings", "drop_index_marks"):
-        execute(connection, name)
+    remake_index(connection)
+    execute(connection, "drop_index_marks")
     reached = count = 0
     while rows := fetch_all(connection, "some_texts", reached):
         for number, text, caption in rows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engrams.agentactions import ACTIONS, Action
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.types import Json, Kind, Record, Scope, ScopeInput
+from engrams.types import NO_META, Json, Kind, Meta, Record, Scope, ScopeInput
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -45,15 +45,16 @@ class AgentMemory:
         self.engine, self.scope = engine, Scope.of(scope, **(variables or {}))
         self.permitted = tuple(action for action in ACTIONS if action in permitted)
 
-    def manage(self, content: str = "", action: Action = "create", id: str = "") -> str:
+    def manage(self, content: str = "", action: Action = "create", id: str = "", metadata: Meta = NO_META) -> str:
         """Create, change or forget a memory; return its id.
 
+        ``metadata``: kept as ``meta``, which filters see; of an update, added to what it has.
         InputError: creating with an id, changing or putting away without one, no content, no such action. RefusedError: not permitted, or
         the content holds a secret and ``write.secrets`` is ``refuse``. NotFoundError: no such memory in this scope."""
         if action in ACTIONS and action not in self.permitted:
             raise RefusedError(f"This agent may not {action} memories.", hint=f"It may: {', '.join(self.permitted) or 'nothing'}.")
         known = self._get_visible(id).id if id and action in ("update", "delete") else id
-        return self.engine.manage(content, action, known, scope=self.scope)
+        return self.engine.manage(content, action, known, scope=self.scope, metadata=metadata)
 
     def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """Find memories that answer a query, best first.

@@ -127,7 +127,7 @@ def _accept_texts(database: SqliteDatabase) -> list[str]:
     if database.path is not None:
         lostmemories.remember(database.path, database.path.name, found)
     database.write(None, accept_damaged_texts)
-    return [f"{str(found)[0].upper()}{str(found)[1:]}."]
+    return [f"{found}."]
 
 
 def _recount(connection: apsw.Connection) -> str:

@@ -36,8 +36,8 @@ class MemoryRescueLoss:
     def __str__(self) -> str:
         lost, damaged = _shorten([id for id, _ in self.named]), _shorten([id for id, *_ in self.damaged])
         gone = f"{len(self.named) + self.unnamed:,} memories could not be read" + (f": {lost}" if lost else "")
-        bad = f"the text of {len(self.damaged):,} memories is damaged: {damaged}"
-        return "; ".join([gone] * bool(self.named or self.unnamed) + [bad] * bool(self.damaged))
+        bad = f"The text of {len(self.damaged):,} memories is damaged: {damaged}"
+        return ". ".join([gone] * bool(self.named or self.unnamed) + [bad] * bool(self.damaged))
 
 
 def remember(path: Path, file: str, loss: MemoryRescueLoss | str) -> None:

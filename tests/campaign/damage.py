@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +116,19 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def surviving(world: World, whole: Path, damages: list[Damage]) -> set[str]:
-    """Find the keys whose bytes are still in the damaged home.
+def surviving(world: World, whole: Path, damages: list[Damage]) -> tuple[set[str], set[str]]:
+    """Find the keys whose bytes are still in the damaged home, and those of which the newest state is.
 
-    A row counts where all of its bytes are there, or, after a single byte, where its text is; so does a file of the vault."""
+    A row counts where all of its bytes are there, or, after a single byte, where its text is. So does a file of the vault, which may be
+    older than the row."""
     held = b"".join((world.home / name).read_bytes() for name in STORE if (world.home / name).exists())
     single = all(damage.end - damage.place == 1 and not damage.cut for damage in damages)
-    found = {key for key, row in _list_rows(whole) if row in held or (single and text_of(key).encode() in held)}
+    newest = {key for key, row in _list_rows(whole) if row in held or (single and text_of(key).encode() in held)}
+    found = set(newest)
     for path in (world.home / "vault").rglob("*.md"):
         text = path.read_text("utf-8", errors="replace")
         found |= {key for key in KEY.findall(text) if text_of(key) in text}
-    return found
+    return found, newest
 
 
 def _list_rows(home: Path) -> list[tuple[str, bytes]]:
@@ -152,9 +154,11 @@ def damage_once(world: World, whole: Path, other: Path | None) -> tuple[str, Fin
     for damage in damages:
         damage.apply(world.home)
     swapped = any(damage.kind == "swap" for damage in damages)
-    there = surviving(world, whole, damages) & expected.kept
+    there, newest = (keys & expected.kept for keys in surviving(world, whole, damages))
     if not any(damage.file in STORE for damage in damages):
-        there = expected.kept
+        there = newest = expected.kept
+    if swapped:
+        newest = set()
     told = ask(lambda: look(world))
     name = "; ".join(map(str, damages))
     if "refused" in told:
@@ -166,15 +170,19 @@ def damage_once(world: World, whole: Path, other: Path | None) -> tuple[str, Fin
         told = ask(lambda: look(world))
         if "refused" in told and not there:
             return name, Findings([], [], [], [])
-    findings = judge(expected, told, there, states=not swapped)
-    # What was forgotten since is known only where the newest bytes of its row are there.
-    findings.risen = [] if swapped else [key for key in findings.risen if key in there or key in expected.purged]
+    findings = _judge(expected, told, there, newest, swapped)
     if not findings and world.dice.random() < _GOES_ON:
-        findings = _after(world, expected, there, swapped)
+        findings = _after(world, expected, there, newest, swapped)
     return name, findings
 
 
-def _after(world: World, expected: Expected, there: set[str], swapped: bool) -> Findings:
+def _judge(expected: Expected, told: dict[str, Any], there: set[str], newest: set[str], swapped: bool) -> Findings:
+    """Compare; a file of an earlier moment may hold what was purged since."""
+    findings = judge(expected, told, there, newest)
+    return replace(findings, risen=[]) if swapped else findings
+
+
+def _after(world: World, expected: Expected, there: set[str], newest: set[str], swapped: bool) -> Findings:
     """Write once more, repair, and compare again: nothing that was found may go, and the doctor ends content."""
     key = world.key()
 
@@ -186,7 +194,7 @@ def _after(world: World, expected: Expected, there: set[str], swapped: bool) -> 
     written = ask(write)
     mended = command(world.home, "doctor", "--offline", "--repair", *world.set, real=world.dice.random() < 0.03)
     again = command(world.home, "doctor", "--offline", "--json", *world.set)
-    findings = judge(expected, ask(lambda: look(world)), there | {key}, states=not swapped)
+    findings = _judge(expected, ask(lambda: look(world)), there | {key}, newest, swapped)
     errors = [*findings.errors, *([written["raised"]] if "raised" in written else [])]
     errors += [done.err for done in (mended, again) if "Traceback" in done.err or done.code == -9]
     if again.code:
@@ -194,6 +202,4 @@ def _after(world: World, expected: Expected, there: set[str], swapped: bool) -> 
         # It goes on to name what was lost until somebody accepts that.
         if not failing or any(one["name"] != "lost" for one in failing):
             errors.append(f"the doctor is not content after its repair: {failing}")
-    findings.errors = tuple(errors)
-    findings.risen = [] if swapped else [key for key in findings.risen if key in there or key in expected.purged]
-    return findings
+    return replace(findings, errors=tuple(errors))

@@ -125,11 +125,12 @@ class Findings:
         return bool(self.lost or self.doubled or self.risen or self.leaked or self.empty or self.errors)
 
 
-def judge(expected: Expected, told: dict[str, Any], must: set[str] | None = None, *, states: bool = True) -> Findings:
+def judge(expected: Expected, told: dict[str, Any], must: set[str] | None = None, newest: set[str] | None = None) -> Findings:
     """Compare what was read with what was acknowledged.
 
-    ``must``: keys that have to be there, all kept ones by default. ``states``: also whether forgotten is still forgotten."""
+    ``must``: keys that have to be there, ``newest``: keys that have to be as they were left; all kept ones by default."""
     must = expected.kept if must is None else must
+    newest = must if newest is None else newest
     errors = [told[name] for name in ("raised", "hung") if name in told]
     if "seen" not in told:
         return Findings([], [], [], [], False, (*errors, *([f"refused: {told['refused']}"] if "refused" in told else [])))
@@ -141,12 +142,11 @@ def judge(expected: Expected, told: dict[str, Any], must: set[str] | None = None
     leaked = [f"{owner} saw {row[0]}" for owner, rows in told["seen"].items() for row in rows if owner_of(row[0]) != owner]
     leaked += [f"{owner} found {key}" for owner, _, _, foreign in told["searches"] for key in foreign]
     lost = sorted(must - own.keys())
-    active = [key for key in must & expected.active & own.keys() if "active" not in own[key]]
+    active = [key for key in newest & expected.active & own.keys() if "active" not in own[key]]
     unfound = [key for owner, key, hit, _ in told["searches"] if owner == owner_of(key) and not hit]
     risen = sorted((expected.purged - expected.returning) & own.keys())
-    if states:
-        lost += [f"{key} is {own[key][0]}" for key in active]
-        risen += [key for key in expected.forgotten - expected.unsure if "active" in own.get(key, ())]
+    lost += [f"{key} is {own[key][0]}" for key in active]
+    risen += [key for key in newest & expected.forgotten - expected.unsure if "active" in own.get(key, ())]
     lost += [f"{key} is not found by a search" for key in unfound]
     doubled = sorted(key for key, statuses in own.items() if len(statuses) > 1)
     return Findings(lost, doubled, risen, leaked, bool(must) and not own, tuple(errors))

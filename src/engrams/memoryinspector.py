@@ -126,7 +126,7 @@ class MemoryInspector:
         return self._store.queue(states, limit)
 
     def describe_job(self, job: Job) -> dict[str, Any]:
-        """Describe what a job does now, with its age and last error."""
+        """Describe what a job does, its age, next run and error."""
         return describe_job(job, self._clock(), self._upkeep)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:

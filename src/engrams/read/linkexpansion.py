@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engrams.ports import AsOf, LinkStore
 from engrams.settings import LinkExpansionSettings
+from engrams.text.terms import terms
 from engrams.types import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Scope, Status
 
 FACTORS: Mapping[EdgeType, float] = {
@@ -111,6 +112,20 @@ def link_bonuses(seeds: Mapping[str, float], edges: NodeEdgeCache, settings: Lin
             for node, reached in cascade_scores({seed: score}, edges.fetch_lending, settings.depth, settings.decay).items():
                 if node != seed and seeds.get(node, 0.0) < score:
                     extra[node] = max(extra.get(node, (0.0, "")), (settings.bonus * reached, seed))
+    return _add_successors(extra, seeds, edges, settings) if settings.vouch else extra
+
+
+def _add_successors(
+    extra: dict[str, tuple[float, str]], seeds: Mapping[str, float], edges: NodeEdgeCache, settings: LinkExpansionSettings
+) -> dict[str, tuple[float, str]]:
+    """Add what took the place of facts that a seed message said."""
+    said = edges.find_sources(list(seeds))
+    later = edges.find_later([fact for fact, _ in said])
+    for fact, seed in said:
+        for edge in later.get(fact, ()):
+            if edge.type is EdgeType.SUPERSEDES and edge.source != seed:
+                bonus = settings.bonus * seeds[seed] * FACTORS[EdgeType.SUPERSEDES] * settings.decay
+                extra[edge.source] = max(extra.get(edge.source, (0.0, "")), (bonus, seed))
     return extra
 
 
@@ -128,10 +143,12 @@ class GroupedHits:
     merged: Mapping[str, str]
 
 
-def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now: datetime, as_of: AsOf | None = None) -> GroupedHits:
+def group_hits(
+    hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now: datetime, as_of: AsOf | None = None, asked: Collection[str] = ()
+) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
 
-    ``derived``: facts by the id of what they are derived from."""
+    ``derived``: facts by the id of what they are derived from. ``asked``: words, if given, that tell which of a turn's facts count."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:
@@ -142,7 +159,7 @@ def group_hits(hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now
             if hit.score > turn.score:
                 by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
-    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), now, as_of) for hit in kept]
+    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), now, as_of, asked) for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
 
 
@@ -227,11 +244,15 @@ def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) 
     return facts
 
 
-def _attach_facts(hit: Hit, facts: Sequence[Record], now: datetime, as_of: AsOf | None) -> Hit:
-    """Attach facts; a turn is superseded if all its facts are."""
+def _attach_facts(hit: Hit, facts: Sequence[Record], now: datetime, as_of: AsOf | None, asked: Collection[str]) -> Hit:
+    """Attach facts; a turn is superseded if all its facts are.
+    ``asked``: words that tell which of them count."""
     if not facts:
         return hit
-    quoting = [fact for fact in facts if hit.record.id in {quote.source for quote in fact.evidence}]
+    said = (fact for fact in facts if fact.kind is not Kind.EPISODE)
+    quoting = [fact for fact in said if hit.record.id in {quote.source for quote in fact.evidence}]
+    if asked:
+        quoting = [fact for fact in quoting if any(set(terms(quote.quote)) & set(asked) for quote in fact.evidence)] or quoting
     over = bool(quoting) and all(_is_over(fact, now, as_of) for fact in quoting)
     return replace(hit, facts=tuple(facts), status=Status.SUPERSEDED if over else hit.record.status)
 

@@ -12,7 +12,7 @@ import numpy as np
 from engrams.ports import CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr
-from engrams.read.linkexpansion import NodeEdgeCache, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
+from engrams.read.linkexpansion import GroupedHits, NodeEdgeCache, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
 from engrams.read.querypreparation import PreparedQuery, prepare_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
@@ -119,7 +119,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
             hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
         )
     some = [hit for hit in hits if hit.record.id not in dropped]
-    joined = group_hits(some, find_derived(edges.find_sources([hit.record.id for hit in some]), known), request.now, request.as_of)
+    joined = _join_facts(some, known, edges, asked if deps.graph_settings.vouch else (), request)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
     marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)
@@ -143,6 +143,13 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
     trace = replace(trace, path=_source_path(pool, prepared, deps))
     return SearchResult(chosen, trace, not near, nearness)
+
+
+def _join_facts(
+    hits: Sequence[Hit], known: Mapping[str, Record], edges: NodeEdgeCache, asked: Sequence[str], request: ReadRequest
+) -> GroupedHits:
+    derived = find_derived(edges.find_sources([hit.record.id for hit in hits]), known)
+    return group_hits(hits, derived, request.now, request.as_of, asked)
 
 
 def _choose_hits(

@@ -75,7 +75,7 @@ class ExtractionQueue:
     def flush_sync(self, timeout: float = 30.0) -> bool:
         """Run all waiting updates once, due or not. True: none is left.
 
-        False: the time is up, or some failed and wait for a retry. Running ones continue."""
+        False: the time is up, some failed and wait for a retry, or some gather more of their conversation. Running ones continue."""
         stop = threading.Event()
         drained: list[bool] = []
         thread = threading.Thread(target=self._run_flush, args=(stop, drained), name="engrams-flush", daemon=True)
@@ -117,13 +117,18 @@ class ExtractionQueue:
         try:
             while not stop.is_set():
                 pending = self._list_jobs(("waiting", "running"))
-                fresh = [job for job in pending if job.state == "waiting" and job.id not in tried]
+                fresh = [job for job in pending if job.state == "waiting" and not {_name_work(job), job.id} & tried]
                 if not fresh and all(job.state == "waiting" for job in pending):
                     drained.append(not pending)
                     return
-                done = {job.id for job in fresh if not stop.is_set() and self._runner.run(job.id) is not None}
-                tried |= done
+                done = [job for job in fresh if not stop.is_set() and self._runner.run(job.id) is not None]
+                tried |= {name for job in done for name in (_name_work(job), job.id)}
                 if not done:
                     time.sleep(_MOMENT)  # another worker has them
         except ClosedError:
             return  # the engine was closed: waiting updates are left to the next process
+
+
+def _name_work(job: Job) -> str:
+    """Name a job's work, also after it was put back."""
+    return f"{job.key}|{job.payload.get('items', ())}"

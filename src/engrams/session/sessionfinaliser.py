@@ -32,6 +32,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.read.correctedwords import mask_corrected
 from engrams.session.sessionlifecycle import is_lapsed
 from engrams.session.sessionsummary import SessionSummary, build_arc, find_substantive, select_turns
 from engrams.session.turningest import change_noted, find_noted
@@ -162,7 +163,7 @@ class SessionFinaliser:
     def _build_arcs(self, end: _SessionEnd) -> None:
         section = self._settings.sessions
         for scope in dict.fromkeys(turn.scope for turn in end.turns):
-            turns = [turn for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
+            turns = [mask_corrected(turn) for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
             if len(find_substantive(turns)) < section.min_turns:
                 continue
             arc, problem = build_arc(turns, self._chat, section.episode_chars)

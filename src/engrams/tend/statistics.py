@@ -12,6 +12,7 @@ from engrams.ports import EXTRACT, KEPT, Job, ModelUsageLedger, Store, UpkeepGat
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import ChatSettings, Settings, UpkeepSettings
 from engrams.types import Scope
+from engrams.write.extractiontiming import NEVER
 
 _DEAD, _LIVE = 100, 1000
 _SOON = timedelta(hours=1)
@@ -30,8 +31,9 @@ def build_status(store: Store, settings: Settings, models: Mapping[str, str], no
     """Count jobs, with lag, dead jobs and today's model use.
 
     ``jobs``: by kind and state; ``due``: by kind, those that run or could. ``lag_seconds``: how long the oldest has been due. ``dead``:
-    each with its error. ``active``: those that run or were tried, each with what it does now. ``pace``: seconds of the model's answers,
-    ``queue_seconds``: of what waits for it. ``upkeep``: what waits for its hours, its budget or the model, with the reason and the end."""
+    each with its error. ``active``: those that run or were tried, each with what it does now. ``gathering``: how many conversations are
+    still too short to learn from. ``pace``: seconds of the model's answers, ``queue_seconds``: of what waits for it. ``upkeep``: what
+    waits for its hours, its budget or the model, with the reason and the end."""
     dead, live = store.queue(("dead",), _DEAD), store.queue(("waiting", "running"), _LIVE)
     waits = describe_upkeep(live, store, settings, now, upkeep)
     held = upkeep.kinds if waits["reason"] else frozenset()
@@ -45,6 +47,7 @@ def build_status(store: Store, settings: Settings, models: Mapping[str, str], no
         "lag_seconds": max(0.0, (now - oldest).total_seconds()) if oldest else 0.0,
         "dead": [{"id": job.id, "kind": job.kind, "key": job.key, "attempt": job.attempt, "error": job.error} for job in dead],
         "active": [describe_job(job, now, upkeep) for job in live if job.state == "running" or job.attempt],
+        "gathering": sum(is_gathering(job, now) for job in live),
         **models,
         "pace": pace,
         "queue_seconds": estimate_queue([job for job in live if job.due <= now + _SOON], pace["median_seconds"], settings),
@@ -81,17 +84,24 @@ def load_pace(ledger: ModelUsageLedger, model: str) -> dict[str, float]:
 
 
 def describe_job(job: Job, now: datetime, upkeep: UpkeepGatekeeper) -> dict[str, Any]:
-    """Describe what a job does now, with its last error."""
+    """Describe what a job does, its next run and error.
+    ``due`` None: when more of its conversation is there."""
     count = len(job.payload.get("items", ()))
     stage = "reconciling" if job.payload.get(KEPT) else "extracting"
-    doing = "waiting to try again" if job.state == "waiting" else f"{stage} {count} turns" if job.kind == EXTRACT else "running"
+    waits = "waiting to try again" if job.error else "waiting for more of the conversation" if is_gathering(job, now) else "waiting"
+    doing = waits if job.state == "waiting" else f"{stage} {count} turns" if job.kind == EXTRACT else "running"
     if _is_held(job, now, upkeep) and (obstacle := upkeep.find_obstacle()) is not None:
         doing = f"waiting: {obstacle.reason}"
     age = max(0.0, (now - (job.created_at or job.due)).total_seconds())
     return {
         "id": job.id, "kind": job.kind, "key": job.key, "state": job.state, "doing": doing, "attempt": job.attempt, "age_seconds": age,
-        "error": job.error,
+        "error": job.error, "due": None if is_gathering(job, now) else job.due,
     }  # fmt: skip
+
+
+def is_gathering(job: Job, now: datetime) -> bool:
+    """Test for a job that waits for more of its conversation."""
+    return job.state == "waiting" and job.kind == EXTRACT and job.due > now + NEVER / 2
 
 
 def estimate_queue(jobs: Sequence[Job], seconds: float, settings: Settings) -> float:

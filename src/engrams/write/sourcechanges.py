@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from engrams.errors import RefusedError
 from engrams.ports import JobSpec, RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
+from engrams.text.redact import find_sentence
 from engrams.types import CORRECTED, Kind, Record, Status
 from engrams.write import manualedits
 from engrams.write.contentfilter import gate_text
@@ -32,7 +33,8 @@ _CURRENT = {
 
 @dataclass(frozen=True, slots=True)
 class SourceChangeEffect:
-    """Effect on one source message: superseded, forgotten, purged, shortened or kept."""
+    """Effect on one source message, or on a session's episode.
+    ``effect``: superseded, forgotten, purged, shortened or kept."""
 
     id: str
     effect: str
@@ -63,6 +65,8 @@ def preview_change(records: Sequence[Record], action: ChangeAction, store: Recor
         for source in store.get(owner, list(quotes)):
             some = tuple(dict.fromkeys(quotes[source.id]))
             effects.append(SourceChangeEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
+    if action != "purge":  # which looks for its words everywhere
+        effects += _find_episode_effects(records, action, store, (gone, min_words))
     also = dict.fromkeys(
         id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in quotes and id not in gone
     )
@@ -74,7 +78,11 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
     gone, min_words = rest
     owner, left = source.scope.owner, source.text
     # A purge reaches what an edit or a forget has put away before.
-    if source.kind not in _SAID or source.status is Status.PURGED or (source.status is not Status.ACTIVE and action != "purge"):
+    if (
+        source.kind not in (*_SAID, Kind.EPISODE)
+        or source.status is Status.PURGED
+        or (source.status is not Status.ACTIVE and action != "purge")
+    ):
         return "kept"
     for quote in quotes:
         left = left.replace(quote, " ")
@@ -86,6 +94,30 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
     others = [one for one in store.find(query).records if one.id not in gone]
     alone = not others and gate_text(left, min_words=min_words) is not None
     return _GONE[action] if alone else "shortened"
+
+
+def _find_episode_effects(
+    records: Sequence[Record], action: ChangeAction, store: RecordStore, rest: tuple[set[str], int]
+) -> list[SourceChangeEffect]:
+    """Find episodes that repeat statements or messages, and their words."""
+    told: dict[str, dict[str, None]] = {}
+    held: dict[str, Record] = {}
+    for record in records:
+        derived = record.kind in _DERIVED
+        names = tuple(item.source for item in record.evidence) if derived else (record.id,) if record.kind in _SAID else ()
+        query = RecordQuery(ScopeReach(record.scope.owner, (record.scope.owner,), tree=True), (Kind.EPISODE,), sources=names, limit=1000)
+        for episode in store.find(query).records if names else ():
+            held[episode.id] = episode
+            some = [item.quote for item in (record if derived else episode).evidence if derived or item.source == record.id]
+            said = [quote for quote in some if quote and quote in episode.text]
+            # A model tells in its own words.
+            said = said or [sentence for sentence in [find_sentence(episode.text, record.object)] if derived and sentence]
+            told.setdefault(episode.id, {}).update(dict.fromkeys(said))
+    return [
+        SourceChangeEffect(name, _find_effect(held[name], tuple(said), action, store, rest), tuple(said))
+        for name, said in told.items()
+        if said
+    ]
 
 
 def _find_repeats(record: Record, store: RecordStore) -> list[str]:
@@ -158,7 +190,7 @@ def with_restored_sources(batch: WriteBatch, record: Record, store: RecordStore)
     """Add to a batch the source messages that return with a memory."""
     owner, changes = record.scope.owner, list[RecordChange]()
     names = tuple(item.source for item in record.evidence)
-    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=names, limit=1000)
+    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE, Kind.EPISODE), sources=names, limit=1000)
     for source in (*store.get(owner, names), *store.find(query).records) if names and record.kind in _DERIVED else ():
         if fields := _bring_back(source, record, store):
             changes.append(RecordChange(owner, source.id, fields, "restore"))

@@ -102,7 +102,7 @@ def print_hit(place: int, hit: Hit) -> None:
 def print_receipt(receipt: Receipt, text: str) -> None:
     """Print the outcome of a write."""
     # The text may hold the removed or refused secret, or what is not to be kept: do not print it.
-    hidden = receipt.outcome in ("refused", "redacted", "unsaved")
+    hidden = receipt.outcome in ("refused", "redacted", "unsaved") or any(one.verdict == "redacted" for one in receipt.decisions)
     colour, shown = ("yellow", "") if hidden else ("green", fit_line(text, 100))
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
     for made in receipt.derived:

@@ -92,6 +92,8 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
         say(f"{_JOB_NAMES.get(kind, kind).ljust(_WIDTH)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")
     lag = state["lag_seconds"]
     say(f"{'backlog'.ljust(_WIDTH)}  {'up to date' if lag < 1 else f'{lag:,.0f} s behind'}")
+    if state["gathering"]:
+        say(f"{'gathering'.ljust(_WIDTH)}  {state['gathering']} conversations, too short to learn from before they go on or end")
     for job in state["active"]:
         failed = f"; last error: {job['error']}" if job["error"] else ""
         told = f"{job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old{failed}"

@@ -33,10 +33,11 @@ class FailedJobResponse(BaseModel):
 
 
 class ListedJobResponse(FailedJobResponse):
-    """Job in the list; ``due``: its next run; ``doing``: its work now."""
+    """Job in the list; ``doing``: its work now.
+    ``due``: its next run; null: when more of its conversation is there."""
 
     state: str
-    due: datetime
+    due: datetime | None
     created_at: datetime | None
     doing: str
     age_seconds: float
@@ -137,6 +138,6 @@ def _visible_error(job: Job) -> str:
 
 def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJobResponse:
     return ListedJobResponse(
-        id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job), state=job.state, due=job.due, created_at=job.created_at,
-        doing=told["doing"], age_seconds=told["age_seconds"],
+        id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job), state=job.state, due=told["due"],
+        created_at=job.created_at, doing=told["doing"], age_seconds=told["age_seconds"],
     )  # fmt: skip

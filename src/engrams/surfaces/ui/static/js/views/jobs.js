@@ -173,7 +173,7 @@ function nextTable(items) {
           {},
           h("td", {}, NAMES[job.kind] ?? plain(job.kind)),
           h("td", {}, capital(job.state)),
-          h("td", {}, ago(job.due)),
+          h("td", {}, job.due ? ago(job.due) : "–"),
           h("td", { class: "number" }, job.attempt),
           h("td", {}, job.error || job.doing),
         ),

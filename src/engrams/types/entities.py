@@ -8,13 +8,15 @@ from enum import StrEnum
 
 
 class EntityKind(StrEnum):
-    """Kind of an entity that memories mention."""
+    """Kind of an entity that memories mention.
+    ``work``: a book, film, game or piece of music."""
 
     PERSON = "person"
     ANIMAL = "animal"
     PLACE = "place"
     ORGANISATION = "organisation"
     PROJECT = "project"
+    WORK = "work"
     THEME = "theme"
 
 

@@ -47,6 +47,10 @@ def kinds(found: EntityNet) -> dict[str, str]:
         ("The deadline of Project Atlas is near.", {"Project Atlas": "project"}),
         ("My cat Minka sleeps, and a dog named Brutus barks.", {"Minka": "animal", "Brutus": "animal"}),
         ("I saw Emma's brother.", {"Emma": "person"}),
+        (
+            'She read "Becoming Nicole" at a Harry Potter trivia, then at Harry Potter movies, once for Harry Potter films.',
+            {"Becoming Nicole": "work", "Harry Potter": "work"},
+        ),
     ],
 )
 def test_a_name_with_a_cue_is_an_entity(text: str, expected: dict[str, str]) -> None:
@@ -60,7 +64,7 @@ def test_a_name_with_a_cue_is_an_entity(text: str, expected: dict[str, str]) -> 
         "Thankfully it rained. Amazing! Yesterday was fine.",
         "On Monday, in June, we spoke German at Christmas.",
         "I'm happy. It's late. Don't worry, I've time. LGBTQ rights matter.",
-        'She read "Becoming Nicole" twice.',
+        'The sign said "Becoming Nicole" twice.',
         "Mom and Dad love the Internet.",
         "Will you come? May I? Grace under pressure. Hope so!",
         "Ich habe in Zukunft mehr Zeit für Sport und den Garten.",

@@ -21,13 +21,22 @@ WORKS = to_words(
 
 PLACE_LINKS = to_words("in to from near around across nach aus en a de")
 
-WORK_LINKS = to_words("at for with by of from bei fur en para chez pour")
+WORK_LINKS = to_words("at for from of bei fur chez")
 
 PROJECTS = to_words("project projekt proyecto projet codename codenamed repo repository")
 
 CALLED = to_words("named called heisst llama appelle")
 
 GREETINGS = to_words("hey hi hello thanks thank bye goodbye congrats congratulations dear hallo hola salut bonjour danke gracias merci")
+
+READS = to_words("reading read reread rereading watched watch watching playing played")
+"""Words before a title in quotes."""
+
+WORKS_OF_ART = to_words("book novel film movie show series song album game rpg piece play script story musical podcast")
+"""Words before "called", and a title in quotes."""
+
+WORK_HEADS = to_words("movie movies film films trivia trilogy franchise universe novels")
+"""Words after a name that make it a work's: "Harry Potter films"."""
 
 HOMES = to_words("lives_in from born_in grew_up_in moved_from moved_to resides_in")
 
@@ -45,15 +54,14 @@ NO_OBJECTS = to_words(
 
 LIKED = to_words(
     """
-    likes dislikes prefers enjoyed enjoys interested_in passionate_about favorite plays practices practicing did does studies learning
-    learned collects teaches shines_in good_at watches reads writes made makes paints cooks bakes allergic_to went_hiking went_camping
-    went_biking went_to visited joined signed_up_for volunteers_at has got bought owns roasted roasts applied_to
-    went_swimming went_running went_fishing went_dancing went_climbing went_skiing went_surfing went_shopping
+    likes dislikes prefers enjoys enjoyed interested_in passionate_about plays practices practicing studies collects teaches shines_in
+    good_at allergic_to did does went_hiking went_camping went_biking went_swimming went_running went_fishing went_dancing went_climbing
+    went_skiing went_surfing went_shopping
     """
 )
-"""Predicates whose object, if it is one word, is a noun."""
+"""Predicates whose object, if it is one word, is what somebody does or likes."""
 
-AFTER_NOUNS = to_words("and or at in on with for by to from together outside outdoors")
+AFTER_NOUNS = to_words("and or at in on with for together outside outdoors")
 """Words after which "painting" is a noun; before others, as in "running my shop", it is a verb."""
 
 VAGUE = to_words(
@@ -72,6 +80,10 @@ VAGUE = to_words(
     lovely beautiful special important different same happy sad excited busy hard tough easy ready sure able such few many much more most
     lucky proud glad free full real whole own enough certain various several couple bunch ton tons plenty
     take power playing watching experimenting eating similar regular young project projects impact trip trips work together
+    favorite favorites favourite favourites ever always event events home homes house win wins game games energy hang talking chatting
+    collection event events stories story food meal dinner lunch breakfast
+    coming meeting moving walking sharing meeting listening jamming escaping curling
+    simple concise clear detailed brief practical basic quick fast slow
     creating making doing getting going having being working taking giving looking trying starting keeping helping finding seeing using
     job jobs dream dreams place places turn turns them-time
     thinking feeling spending learning building realising realizing becoming

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from engrams.read.entities.cuewords import PROJECTS
 from engrams.read.entities.namefinder import FoundName, MemoryNames
 from engrams.read.entities.namelists import (
     ALSO_WORDS,
@@ -24,6 +25,8 @@ from engrams.types import Entity, EntityKind, EntityLink, EntityNet
 
 PREFIX = "entity:"
 _LISTED, _SPOKE = 2, 5
+_BEINGS = (EntityKind.PERSON, EntityKind.ANIMAL, EntityKind.WORK)
+"""Kinds of which names are often ordinary words."""
 _MOST_TOGETHER = 8
 """Entities of one memory that are linked with each other."""
 
@@ -99,11 +102,18 @@ def _decide_kind(key: str, tally: NameTally, lower: Set[str], speakers: Mapping[
     listed = _listed_kinds(key, lower)
     if not tally.memories and not listed and key not in speakers:
         return None
-    votes = tally.votes + Counter(listed)
+    sure = {kind: number for kind, number in tally.votes.items() if kind in _BEINGS or not _is_plain_name(key, lower)}
+    votes = Counter(sure) + Counter(listed)
     ranked = votes.most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
     return ranked[0][0]
+
+
+def _is_plain_name(key: str, lower: Set[str]) -> bool:
+    """True for a name of ordinary words only: "Project Structure"."""
+    words = [word for word in key.split(" ") if word not in PROJECTS] or [key]
+    return all(_is_plain(word, lower) for word in words)
 
 
 def _listed_kinds(key: str, lower: Set[str]) -> dict[EntityKind, int]:

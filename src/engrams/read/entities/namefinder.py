@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sys import intern
 from typing import NamedTuple
 
@@ -20,14 +20,18 @@ from engrams.read.entities.cuewords import (
     PEOPLE,
     PLACE_LINKS,
     PROJECTS,
+    READS,
+    WORK_HEADS,
     WORK_LINKS,
     WORKS,
+    WORKS_OF_ART,
 )
 from engrams.read.entities.namelists import (
     ALSO_WORDS,
     ANIMALS,
     NEVER,
     ORGANISATION_HEADS,
+    ORGANISATION_NOUNS,
     PLACE_BEGINS,
     PLACE_HEADS,
     RELATIONS,
@@ -43,10 +47,14 @@ _LONGEST = 5
 """Words of the longest name."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*")
+_CODE = re.compile(r"(?s:```.*?```)|`[^`\n]*`|^#{1,6} [^\n]*$", re.MULTILINE)
+"""Code and headings, where capitals name nothing."""
 _QUOTED = re.compile(r'["“„«][^"“”„«»\n]{1,100}["”“»]')
 _OPENERS = frozenset('.!?:;…\n"“”„«»*•–—(-[>')
 
 _WINDOW = 5
+_TITLE_CUE = 40
+"""Characters before a title in which its cue stands."""
 _SYMBOLS = 0x2190
 """Code point from which a character between two words is a sign, such as an emoji."""
 
@@ -103,8 +111,14 @@ def read_names(record: Record) -> MemoryNames:
     if record.kind not in _SAID:
         return _NO_NAMES
     text = record.text[:_MOST]
+    if "`" in text or "#" in text:
+        text = _CODE.sub(" .\n", text)
     tokens = _tokenise(text)
-    names = [*_scan(text, tokens), *_slot_names(record)]
+    told = [*_scan(text, tokens), *_find_titles(text)]
+    if record.role == "assistant" and not record.speaker:
+        # A model's prose is full of capitals; only the names in it count.
+        told = [replace(name, kinds=()) for name in told]
+    names = [*told, *_slot_names(record)]
     of_user = bool(record.subject) and fold(record.subject) in NOBODY
     return MemoryNames(
         tuple(names),
@@ -184,6 +198,17 @@ def _scan(text: str, tokens: Sequence[_Token]) -> Iterator[FoundName]:
         at = end
 
 
+def _find_titles(text: str) -> Iterator[FoundName]:
+    """Titles in quotes that somebody read, watched or played."""
+    for found in _QUOTED.finditer(text) if '"' in text or "“" in text else ():
+        words = found[0][1:-1].strip(" .,!?").split()
+        before = [word.casefold() for word in text[max(0, found.start() - _TITLE_CUE) : found.start()].split()]
+        if not before or not 1 <= len(words) <= _LONGEST + 1 or not (words[0][0].isupper() and words[-1][0].isupper()):
+            continue
+        if before[-1] in READS or (before[-1] in CALLED and WORKS_OF_ART.intersection(before)):
+            yield FoundName(tuple(words), kinds=(EntityKind.WORK,))
+
+
 def _is_function_word(word: str) -> bool:
     return word in STOP and word not in ALSO_WORDS
 
@@ -230,8 +255,10 @@ def _tell_heads(run: Sequence[_Token], after: Sequence[str]) -> Iterator[EntityK
         yield EntityKind.PLACE
     elif len(run) > 1 and (run[0].folded in PROJECTS or run[-1].folded in PROJECTS):
         yield EntityKind.PROJECT
-    elif after and after[0] in ORGANISATION_HEADS:
+    elif after and after[0] in ORGANISATION_NOUNS:
         yield EntityKind.ORGANISATION
+    elif after and after[0] in WORK_HEADS:
+        yield EntityKind.WORK
 
 
 def _near_before(text: str, tokens: Sequence[_Token], first: int) -> list[_Token]:
@@ -328,18 +355,15 @@ def _fact_phrase(record: Record) -> FactPhrase | None:
     """Words of lower case that a fact's object begins with: "pottery class"."""
     if record.kind not in (Kind.FACT, Kind.PREFERENCE) or not record.object or record.predicate in NO_OBJECTS:
         return None
-    phrase: list[str] = []
-    words = _CUT.split(record.object, maxsplit=1)[0].split()
-    for word in words[: _MOST_WORDS + 3]:
-        folded = _fold_word(word)
-        if folded in STOP or folded == "together":
-            if phrase and phrase[-1].endswith("ing") and folded not in AFTER_NOUNS:
-                return None
-            if phrase:
-                break
-            continue
-        if word != word.lower() or not word.replace("-", "").isalpha():
-            return None
-        phrase.append(folded)
-    known = 1 <= len(phrase) <= _MOST_WORDS
-    return FactPhrase(tuple(phrase), len(phrase) == 1 and record.predicate in LIKED) if known else None
+    whole = _CUT.split(record.object, maxsplit=1)
+    words = list(map(_fold_word, whole[0].split()))
+    first = next((at for at, word in enumerate(words) if word not in STOP), 0)
+    end = next((at for at in range(first, len(words)) if words[at] in STOP or words[at] == "together"), len(words))
+    phrase, after = tuple(words[first:end]), words[end : end + 1]
+    if not 1 <= len(phrase) <= _MOST_WORDS or not all(word in record.object and word.replace("-", "").isalpha() for word in phrase):
+        return None
+    doing = phrase[-1].endswith("ing")
+    if doing and after and after[0] not in AFTER_NOUNS:
+        return None
+    alone = len(phrase) == 1 and len(whole) == 1 and (not after or doing or (after[0] in ("and", "or") and end + 2 == len(words)))
+    return FactPhrase(phrase, alone and record.predicate in LIKED)

@@ -25,7 +25,7 @@ FIRST_NAMES = to_words(
     fatima felicia felix fernando fiona francesca francesco francis francisco frank franz fred frederick frida gabriel gabriela gary gavin
     george gerald gerard giovanni gina giulia gloria gordon greg gregory greta guillermo gustav hannah hans harold harry hassan heather
     heidi heike helen helena helga henri henry hugo ian ibrahim igor ines ingrid irene irina isaac isabel isabella ivan jacob jacqueline
-    jake james jamie jan jane janet janine jason javier jean jeff jeffrey jenna jennifer jenny jens jeremy jerry jesse jessica jessie jill
+    jake james jamie jane janet janine jason javier jean jeff jeffrey jenna jennifer jenny jens jeremy jerry jesse jessica jessie jill
     jim jimmy joan joana joanna joe joel johan johanna johannes john johnny jon jonas jonathan jorge jose josef joseph josh joshua juan
     judith judy julia julian juliana julie juliet julio jurgen justin kai karen karin karl karla kate katherine kathleen kathy katie katja
     katrin kayla keith kelly ken kenneth kevin kim kimberly klaus kristen kristin kurt kyle lara larry lars laura lauren lea leah leila lena
@@ -49,9 +49,9 @@ FIRST_NAMES = to_words(
 
 ALSO_WORDS = to_words(
     """
-    will may mark grace hope rose june april august bill art faith joy sky dean drew chase chance grant jack jay lance max pat rich skip sue
-    ray dawn ivy ruby amber iris daisy violet penny page reed rusty summer autumn melody harmony destiny angel prince hunter frank rob robin
-    miles guy gene dale glen lily olive basil cliff dusty ginger heather holly jade jasmine marina misty pearl sage sandy sunny april
+    jan will may mark grace hope rose june april august bill art faith joy sky dean drew chase chance grant jack jay lance max pat rich skip
+    sue ray dawn ivy ruby amber iris daisy violet penny page reed rusty summer autumn melody harmony destiny angel prince hunter frank rob
+    robin miles guy gene dale glen lily olive basil cliff dusty ginger heather holly jade jasmine marina misty pearl sage sandy sunny april
     """
 )
 """Given names that are ordinary words too: they need a cue."""
@@ -184,11 +184,14 @@ ORGANISATIONS = to_words(
 ORGANISATION_HEADS = to_words(
     """
     inc ltd llc gmbh corp corporation company university college school academy institute hospital clinic foundation agency association
-    society bank airlines airways church council ministry museum library studio studios universitat hochschule schule krankenhaus klinik
+    society bank airlines airways church council ministry museum studios universitat hochschule schule krankenhaus klinik
     universite universidad hospital
     """
 )
 """Last words of a name, folded, that make it an organisation's."""
+
+ORGANISATION_NOUNS = to_words("university college school academy hospital clinic foundation bank airlines church krankenhaus")
+"""Words in lower case that do so after a name: "Santa Maria hospital"."""
 
 PLACE_HEADS = to_words(
     """
@@ -227,6 +230,8 @@ NEVER = to_words(
     egyptian moroccan nigerian kenyan israeli iranian iraqi syrian lebanese african asian european latino latina
     deutsch englisch franzosisch spanisch italienisch arabic hebrew hindi mandarin cantonese latin
     christmas easter halloween thanksgiving hanukkah ramadan diwali valentine valentines xmas weihnachten ostern
+    world everyone everybody folks team guys buddy friend friends sir madam
+    mon tue tues wed thu thur thurs fri sat feb apr jun jul aug sep sept oct nov dec
     christian catholic protestant muslim jewish hindu buddhist jesus god lgbt lgbtq lgbtqia tv dvd cd pc ai it ceo cto diy faq ok
     internet web bible quran wifi covid user assistant system human bot
     mom mum mommy dad daddy mama papa grandma grandpa granny nana

@@ -25,11 +25,11 @@ const NAMES = {
 };
 
 /** Colour of an entity by its kind, and the legend of these. */
-const ENTITY_COLOURS = { person: "accent", animal: "accent", place: "sessions", organisation: "rules", project: "rules", theme: "facts" };
+const ENTITY_COLOURS = { person: "accent", animal: "accent", place: "sessions", organisation: "rules", project: "rules", work: "rules", theme: "facts" };
 const ENTITY_LEGEND = [
   ["", "People, animals"],
   ["sessions", "Places"],
-  ["rules", "Organisations, projects"],
+  ["rules", "Organisations, projects, works"],
   ["facts", "Themes"],
 ];
 const MOST_ENTITIES = 60;

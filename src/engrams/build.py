@@ -138,6 +138,7 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatM
     from engrams.session.turningest import TurnIngester
     from engrams.vault import Vault, VaultEditCallbacks, VaultStore
     from engrams.vault import VaultDeps as VaultParts
+    from engrams.write import sourcechanges
     from engrams.write.editcascade import cascade_changes
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
@@ -147,9 +148,15 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatM
 
     mirror, card, place = VaultStore(plain), embedder.card, _places(settings).database
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    prepare = TurnIngester(mirror, embedder, clock, settings).prepare_edit
+    words = settings.write.min_words
     rules = VaultEditCallbacks(
-        prepare, follow, lambda record, values: cascade_changes(record, values, mirror, clock()), embed, settings.jobs.lease_seconds, place
+        TurnIngester(mirror, embedder, clock, settings).prepare_edit,
+        follow,
+        lambda record, values: cascade_changes(record, values, mirror, clock(), words),
+        lambda records, cause: sourcechanges.forget_records(records, mirror, cause, words),
+        embed,
+        settings.jobs.lease_seconds,
+        place,
     )
     vault = Vault(VaultParts.open(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
     mirror.vault = vault

@@ -13,7 +13,7 @@ from engrams.agentactions import Action, FlushReason, check_action
 from engrams.enginecomponents import EngineComponents, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.memoryinspector import MemoryInspector, Place
-from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store
+from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store, WriteBatch
 from engrams.read import searchpipeline
 from engrams.read.cues import extract_turn_query
 from engrams.read.readrequest import Filter, Moment, ReadRequest, parse_request, to_as_of, visible_scopes
@@ -388,7 +388,8 @@ class MemoryEngine:
         return self._clock()
 
     def _put_away(self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec) -> None:
-        changed = sourcechanges.forget_records(records, self._store, self._clock(), reason, self.settings.write.min_words, jobs)
+        asked = WriteBatch("", reason, self._clock(), jobs=jobs)
+        changed = sourcechanges.forget_records(records, self._store, asked, self.settings.write.min_words)
         self._components.drop_from_tiers(owner, changed)
 
     def _cap_limit(self, limit: int | None) -> int:

@@ -131,12 +131,37 @@ def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
         ):
             engine.observe(Turn(text, speaker=who, session="a"), scope=SCOPE)
         engine.observe(Turn("The ferry leaves at nine", speaker="Ben", session="b"), scope=SCOPE)
-        tail = engine.context("Which bakery did the harbour cafe choose?", scope=SCOPE, limit=1).tail
+        tail = engine.context("Which bakery did the harbour cafe choose?", scope=SCOPE, limit=2).tail
         assert tail.index("harbour cafe") < tail.index("Rossi and Sons")
         assert "ferry" not in tail
-        back = engine.context("Oh nice", scope=SCOPE, limit=1).tail
+        back = engine.context("Oh nice", scope=SCOPE, limit=2).tail
         assert back.count("Oh nice") == 1
         assert "Rossi and Sons" in back
+
+
+def test_a_turn_beside_a_hit_counts() -> None:
+    """No context holds more than its limit; a question's answer takes the last hit's place, an unrelated turn before only a free one."""
+    said = (
+        ("user", "I bought a second-hand kiln for the garage."),
+        ("assistant", "A kiln that size usually needs a 32 amp circuit."),
+        ("user", "My favourite glaze is copper green."),
+        ("assistant", "Copper gives green in oxidation and red in reduction."),
+        ("user", "Which clay did I like?"),
+        ("assistant", "You said stoneware."),
+    )
+    with temp_engine(preset="proxy", jobs__workers=0, write__extract="off", clock=SettableClock(START)) as engine:
+        for who, text in said:
+            engine.observe(Turn(text, who, session="a"), scope=SCOPE)
+        ask = "My favourite copper green glaze, the second-hand kiln bought for the garage"
+        for limit in range(1, 6):
+            best = [hit.record.id for hit in engine.search(ask, scope=SCOPE, limit=limit).hits]
+            made = engine.context(ask, scope=SCOPE, limit=limit)
+            assert len(made.hits) <= limit
+            assert made.tail.count("\n[") == len(made.hits)
+            assert made.hits[0].record.id == best[0]
+            assert limit == 1 or len(made.hits) > 1
+            if limit < 3:
+                assert "32 amp" not in made.tail
 
 
 def test_where_nothing_is_near_nothing_is_said() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from tests.vault.conftest import ALICE, Desk
 
-from engrams.types import EdgeType, Kind, Status
+from engrams.types import EdgeType, Kind, Status, Turn
 from engrams.vault.filechangetypes import BY_HAND
 
 
@@ -326,3 +326,49 @@ def test_temporary_and_hidden_files_are_ignored(desk: Desk) -> None:
         (folder / name).write_text("Not a memory.")
     report = desk.sync()
     assert (report.total, report.problems) == (0, {})
+
+
+BOTH = "I'm allergic to cashews and I live in Berlin."
+
+
+@pytest.mark.parametrize("does", ["edit", "remove", "move away"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, number: int) -> None:
+    """A message loses the corrected words, one by one or both in one look; nothing of it is left, and it goes; a move back restores it."""
+    said = desk.engine.observe(Turn(BOTH, session="s"), scope=ALICE)[0].id
+    desk.engine.drain()
+    desk.sync()
+    one, two = sorted((record for record in desk.everything() if record.evidence), key=lambda record: "Berlin" in record.text)
+    for fact, old, new in ((one, "cashews", "pecans"), (two, "Berlin", "Bonn"))[:number]:
+        where = desk.file(fact)
+        if does == "edit":
+            desk.edit(fact, old, new)
+        elif does == "remove":
+            where.unlink()
+        else:
+            (tomb := desk.root / "deleted" / where.relative_to(desk.root / "entries")).parent.mkdir(parents=True, exist_ok=True)
+            where.rename(tomb)
+    desk.sync()
+    shown = desk.engine.context("Where do I live, and what am I allergic to?", scope=ALICE, session="other").text
+    assert "cashews" not in shown
+    assert ("Berlin" in shown) is (number == 1)
+    assert ("pecans" in shown) is (does == "edit")
+    assert (desk.get(said).status is Status.FORGOTTEN) is (does != "edit" and number == 2)
+    if does == "move away":
+        for fact in (one, two)[:number]:
+            tomb = desk.file(fact)
+            tomb.rename(desk.root / "entries" / tomb.relative_to(desk.root / "deleted"))
+            desk.sync()
+        shown = desk.engine.context("Where do I live, and what am I allergic to?", scope=ALICE, session="other").text
+        assert "cashews" in shown and "Berlin" in shown
+    assert desk.sync().total == 0
+
+
+def test_what_follows_from_a_removed_file_has_its_own_reason(desk: Desk) -> None:
+    """Only the memory whose file went says so in its history; what rested on it says that."""
+    said = desk.add("I live in Berlin.", settle=True)
+    (fact,) = [record for record in desk.everything() if record.evidence]
+    desk.file(fact).unlink()
+    desk.sync()
+    reasons = [desk.engine.history(id, scope=ALICE)[-1].reason for id in (fact.id, said.id)]
+    assert reasons == ["its file was removed by hand", "what it said was forgotten"]

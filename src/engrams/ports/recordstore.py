@@ -27,13 +27,14 @@ class NewRecord:
 @dataclass(frozen=True, slots=True)
 class RecordChange:
     """New values for some fields of one record.
-    ``expect``: the version it must still have (None: any)."""
+    ``expect``: the version it must still have (None: any). ``reason``: its own, where the batch's is another record's."""
 
     owner: Scope
     id: str
     fields: Meta
     action: str
     expect: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from engrams.ports import RecordQuery
+from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 from engrams.types import Hit, Kind, Record
@@ -19,16 +20,23 @@ _SHORT = 4
 
 
 def with_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
-    """Add to questions their answers, to short turns the turn before."""
+    """Add to questions their answers, to short turns the turn before.
+    They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take the place of the last hit; any other
+    turn before takes only one that is left over."""
     found: dict[str, Hit] = {}
+    known, room = {hit.record.id: hit for hit in hits}, request.limit - len(hits)
     for place, hit in enumerate(hits):
         found.setdefault(hit.record.id, hit)
         side = _missing_side(hit.record) if place < _LOOKED_AT else None
         other = _find_beside(hit.record, side, request, deps) if side else None
-        if other is not None:
-            known = next((each for each in hits if each.record.id == other.id), None)
-            found.setdefault(other.id, known or replace(hit, record=other, status=other.status, facts=(), snippet=""))
-    return list(found.values())
+        if other is None or other.id in found:
+            continue
+        if other.id not in known:
+            if room <= 0 and not (_is_question(hit.record) or _is_question(other)):
+                continue
+            room -= 1
+        found[other.id] = known.get(other.id) or replace(hit, record=mask_corrected(other), status=other.status, facts=(), snippet="")
+    return list(found.values())[: request.limit]
 
 
 def drop_shown(hits: Iterable[Hit], records: Iterable[Record], profile: Iterable[Record]) -> list[Hit]:
@@ -49,9 +57,13 @@ def _missing_side(record: Record) -> Literal["newest", "oldest"] | None:
     """Choose the neighbour a turn needs: newest before, oldest after, or none."""
     if record.kind is not Kind.TURN or not record.session:
         return None
-    if record.text.rstrip().endswith(("?", "？")):
+    if _is_question(record):
         return "oldest"
     return "newest" if len(terms(record.search_text)) <= _SHORT else None
+
+
+def _is_question(record: Record) -> bool:
+    return record.text.rstrip().endswith(("?", "？"))
 
 
 def _find_beside(record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps) -> Record | None:

@@ -28,6 +28,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.read.correctedwords import mask_corrected
 from engrams.read.scorefusion import dense_floor
 from engrams.session.ringbuffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.settings import RelevanceThresholdSettings, Settings
@@ -165,7 +166,7 @@ class WorkingTier:
             return ()
         said = self.ring(scope).last(self._tiers.working_size)
         ids = [item.id for item in said if item.record.session == said[-1].record.session][-self._tiers.tail_turns :]
-        return tuple(record for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE)
+        return tuple(mask_corrected(record) for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE)
 
     def set_importance(self, scope: Scope, id: str, importance: float) -> bool:
         """Set the importance of a live item. False: it left."""

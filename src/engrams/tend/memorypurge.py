@@ -99,7 +99,7 @@ class MemoryPurger:
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
         gone = [one for one in deps.store.get(order.owner, order.ids) if one.status is not Status.PURGED]
-        manualedits.release_merged(gone, deps.store, deps.clock())
+        deps.store.commit(manualedits.build_release(gone, deps.store, deps.clock()))
         told = {*order.words, *filter(is_telling, order.short), *(word for some in order.quotes.values() for word in some)}
         words = tuple(sorted(told, key=len, reverse=True))
         batch, made = build_rewrites(order, deps.store, WriteBatch(_ACTOR, "", deps.clock()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engrams.ports import RecordChange
@@ -56,3 +57,16 @@ class FileEditEffects:
     exact: bool = False
     ripples: tuple[RecordChange, ...] = ()
     relearn: Record | None = None
+
+
+def split_overlapping(edits: Sequence[FileEditEffects]) -> tuple[list[FileEditEffects], list[FileEditEffects]]:
+    """Split off edits that change what an earlier one changes.
+    An example is a message that both quote: the later one starts from what the earlier one left."""
+    own, changed = {edit.change.id for edit in edits if edit.change}, set[str]()
+    together, alone = list[FileEditEffects](), list[FileEditEffects]()
+    for edit in edits:
+        edit.ripples = tuple(ripple for ripple in edit.ripples if ripple.id not in own)
+        ids = {ripple.id for ripple in edit.ripples}
+        (alone if ids & changed else together).append(edit)
+        changed |= ids
+    return together, alone

@@ -10,7 +10,7 @@ from engrams.errors import EngramsError, InputError
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import Edge, EdgeType, Record, Scope, Status
 from engrams.vault import fileparser, recordmarkdown, threewaymerge
-from engrams.vault.filechangetypes import BY_HAND, ChangedVaultFile, FileChangeCause, FileEditEffects
+from engrams.vault.filechangetypes import BY_HAND, ChangedVaultFile, FileChangeCause, FileEditEffects, split_overlapping
 from engrams.vault.folderaccess import FileStat, hash_bytes
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.recordmarkdown import RecordFileContent, resolve_links
@@ -187,9 +187,10 @@ class VaultFileImporter:
     def _apply_step(self, owner: Scope, items: Sequence[ChangedVaultFile], cause: FileChangeCause) -> None:
         """Commit many files at once; where that fails, one by one."""
         edits = self._make_edits(owner, items, cause)
+        together, alone = split_overlapping(edits)
         try:
             for exact in (True, False):
-                self._commit(owner, [edit for edit in edits if edit.exact is exact], cause)
+                self._commit(owner, [edit for edit in together if edit.exact is exact], cause)
         except EngramsError as problem:
             if len(edits) == 1:
                 self._add_problem(edits[0].found.path, problem.message)
@@ -197,6 +198,9 @@ class VaultFileImporter:
             for item in items:
                 if item.path in {edit.found.path for edit in edits}:
                     self._apply_step(owner, [item], cause)
+            return
+        for edit in alone:
+            self._apply_step(owner, [edit.found], cause)
 
     def _make_edits(self, owner: Scope, items: Sequence[ChangedVaultFile], cause: FileChangeCause) -> list[FileEditEffects]:
         ids = [item.row.id if item.row else fileparser.name_file(item) for item in items]
@@ -220,8 +224,7 @@ class VaultFileImporter:
         changes = tuple(edit.change for edit in edits if edit.change and edit.change.fields)
         vectors = tuple((owner, vector) for edit in edits if not edit.put for vector in edit.vectors)
         add, drop = (tuple(edge for edit in edits for edge in getattr(edit, name)) for name in ("add", "drop"))
-        mine = {edit.change.id for edit in edits if edit.change}
-        changes += tuple({ripple.id: ripple for edit in edits for ripple in edit.ripples if ripple.id not in mine}.values())
+        changes += tuple(ripple for edit in edits for ripple in edit.ripples)
         written = [edit.put for edit in edits if edit.put and edit.does == "add"]
         jobs = parts.rules.find_jobs([*written, *(edit.relearn for edit in edits if edit.relearn)])
         if parts.rules.embed and (any(put.vector is None for put in puts) or any("text" in change.fields for change in changes)):
@@ -323,9 +326,9 @@ class VaultFileImporter:
         for owner, ids in group_by_owner(rows_by_id).items():
             for start in range(0, len(ids), _STEP):
                 records = parts.store.get(owner, ids[start : start + _STEP])
-                self._commit_tombstones(
-                    owner, [record for record in records if record.status not in (Status.FORGOTTEN, Status.PURGED)], cause
-                )
+                known = [record for record in records if record.status not in (Status.FORGOTTEN, Status.PURGED)]
+                parts.rules.forget(known, WriteBatch(cause.actor, cause.reason, parts.clock()))
+                self._report.forgotten += len(known)
                 some = [rows_by_id[owner, record.id] for record in records]
                 notes = [
                     (rows_by_id[owner, record.id].path, change_note("forget", record, cause.reason, cause.actor)) for record in records
@@ -335,18 +338,6 @@ class VaultFileImporter:
                         replace(row, path="", next_path=DELETED + row.path[row.path.index("/") :], next_hash="") for row in some
                     )
                     parts.state.touch(notes)
-
-    def _commit_tombstones(self, owner: Scope, records: Sequence[Record], cause: FileChangeCause) -> None:
-        if not records:
-            return
-        at = self._parts.clock()
-        fields = ({"status": Status.FORGOTTEN, "retired_at": at, "meta": {**record.meta, "was": str(record.status)}} for record in records)
-        changes = {record.id: RecordChange(owner, record.id, values, "forget") for record, values in zip(records, fields, strict=True)}
-        for record in records:
-            for ripple in self._parts.rules.find_ripples(record, changes[record.id].fields):
-                changes.setdefault(ripple.id, ripple)
-        self._parts.store.commit(WriteBatch(cause.actor, cause.reason, at, changes=tuple(changes.values())))
-        self._report.forgotten += len(records)
 
     def _to_row(self, owner: Scope, edit: FileEditEffects) -> FileStateRow:
         item, scope = edit.found, edit.put.scope if edit.put else None

@@ -132,6 +132,7 @@ def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...
 
     Counts of use, and edges that only count what was found together, make none: they are written with the next change."""
     touched: dict[tuple[Scope, str], str] = {}
+    reasons = {(change.owner, change.id): change.reason for change in batch.changes if change.reason}
     for put in batch.puts:
         if NOTE_PIECE in put.record.meta:
             continue
@@ -142,4 +143,5 @@ def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...
     for edge in (*batch.edges, *batch.unlink):
         if edge.type not in _DERIVED and not edge.source.startswith(_NODES):
             touched.setdefault((edge.owner, edge.source), "link")
-    return tuple((TOPIC, owner, id, {"does": does, "actor": batch.actor, "why": batch.reason}) for (owner, id), does in touched.items())
+    told = {name: {"does": does, "actor": batch.actor, "why": reasons.get(name, batch.reason)} for name, does in touched.items()}
+    return tuple((TOPIC, *name, note) for name, note in told.items())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import StoreError
-from engrams.ports import Clock, JobSpec, RecordChange, Store
+from engrams.ports import Clock, JobSpec, RecordChange, Store, WriteBatch
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
 from engrams.vault.backup import BackupPaths
@@ -23,6 +23,7 @@ Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tu
 
 Follow: TypeAlias = Callable[[Sequence[Record]], tuple[JobSpec, ...]]
 Ripple: TypeAlias = Callable[[Record, Mapping[str, Any]], tuple[RecordChange, ...]]
+Forget: TypeAlias = Callable[[Sequence[Record], WriteBatch], object]
 
 MARK = ".engrams/vault"
 FORMAT = 1
@@ -33,12 +34,14 @@ FORMAT = 1
 class VaultEditCallbacks:
     """Engine functions that check and apply edits made by hand.
 
-    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others. ``embed``:
-    the job that gives vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
+    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others.
+    ``forget``: forgets memories, with all that follows; the batch says who wants it, why and when. ``embed``: the job that gives
+    vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
 
     prepare: Prepare
     find_jobs: Follow
     find_ripples: Ripple
+    forget: Forget
     embed: JobSpec | None = None
     lease: float = 120.0
     database: Path | None = None

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach
+from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 from engrams.types import Kind, Record, Status
-from engrams.write import manualedits
+from engrams.write import manualedits, sourcechanges
 
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 UNSAID = "unsaid"
@@ -29,15 +29,22 @@ def restate_object(record: Record, text: str) -> dict[str, Any]:
     return {"object": thing} if held and thing else {"predicate": "", "object": ""}
 
 
-def cascade_changes(record: Record, values: Mapping[str, Any], records: RecordStore, at: datetime) -> tuple[RecordChange, ...]:
-    """Return changes of other records for one record's new values."""
+def cascade_changes(
+    record: Record, values: Mapping[str, Any], records: RecordStore, at: datetime, min_words: int
+) -> tuple[RecordChange, ...]:
+    """Return changes of other records for one record's new values.
+    The same as of an edit, a forget and a restore through the engine."""
     if values.get("status") is Status.FORGOTTEN:
-        return manualedits.build_forget(manualedits.find_dependents(record, records), at, "").changes
+        changes = sourcechanges.build_forgetting([record], records, at, "", min_words).changes
+        return tuple(change for change in changes if change.id != record.id)
     if record.status is Status.FORGOTTEN and "status" in values:
-        return manualedits.build_restore(manualedits.find_returning(record, records), at).changes
+        batch = manualedits.build_restore(manualedits.find_returning(record, records), at)
+        return sourcechanges.with_restored_sources(batch, record, records).changes
     if record.status is not Status.ACTIVE or "text" not in values:
         return ()
-    return _cascade_facts(record, values["text"], records, at) if record.kind in _SAID else _cascade_notes(record, records, at)
+    if record.kind in _SAID:
+        return _cascade_facts(record, values["text"], records, at)
+    return sourcechanges.with_sources(WriteBatch("", "", at), record, "edit", records, min_words).changes
 
 
 def _cascade_facts(source: Record, text: str, records: RecordStore, at: datetime) -> tuple[RecordChange, ...]:
@@ -60,16 +67,6 @@ def _cascade_facts(source: Record, text: str, records: RecordStore, at: datetime
             continue
         changes.append(RecordChange(owner, fact.id, fields, "restore" if said else "retract", fact.version))
     return tuple(changes)
-
-
-def _cascade_notes(fact: Record, records: RecordStore, at: datetime) -> tuple[RecordChange, ...]:
-    """Supersede a note that said only this fact; turns stay."""
-    if not fact.meta.get("whole") or not fact.evidence:
-        return ()
-    fields = {"status": Status.SUPERSEDED, "retired_at": at, "superseded_by": fact.id}
-    found = records.get(fact.scope.owner, [fact.evidence[0].source])
-    notes = [note for note in found if note.kind is Kind.NOTE and note.status is Status.ACTIVE]
-    return tuple(RecordChange(fact.scope.owner, note.id, dict(fields), "supersede", note.version) for note in notes)
 
 
 def _supports_fact(text: str, fact: Record) -> bool:

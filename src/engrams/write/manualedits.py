@@ -23,6 +23,7 @@ _BY_HAND = "user"
 _STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 WENT_WITH = "went_with"
 """Metadata key of a source forgotten with a statement; its value is the statement's id."""
+_RELEASED = "what replaced it is gone"
 _MARKS = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
@@ -180,15 +181,15 @@ GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
 """Fields of a statement that does not end after all."""
 
 
-def release_merged(gone: Sequence[Record], records: RecordStore, at: datetime) -> None:
-    """Undo merges into records that go, and ends planned by them."""
-    names = {one.id for one in gone}
+def build_release(gone: Sequence[Record], records: RecordStore, at: datetime) -> WriteBatch:
+    """Build the undo of merges into records that go, and of planned ends."""
+    names, changes = {one.id for one in gone}, list[RecordChange]()
     held = {name: (one.id, key) for one in gone for key in (MERGED, ENDS) for name in one.meta.get(key, ()) if name not in names}
     for owner in {one.scope.owner for one in gone} if held else ():
         freed = [one for one in records.get(owner, list(held)) if one.superseded_by == held[one.id][0]]
         fields = [(one, _release_fields(one, held[one.id][1])) for one in freed]
-        changes = tuple(RecordChange(owner, one.id, given, "release") for one, given in fields if given)
-        records.commit(WriteBatch(_BY_HAND, "what replaced it is gone", at, changes=changes))
+        changes += [RecordChange(owner, one.id, given, "release", reason=_RELEASED) for one, given in fields if given]
+    return WriteBatch(_BY_HAND, _RELEASED, at, changes=tuple(changes))
 
 
 def _release_fields(record: Record, key: str) -> dict[str, Any]:

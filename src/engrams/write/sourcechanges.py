@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import RefusedError
-from engrams.ports import JobSpec, RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
+from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import find_sentence
 from engrams.types import CORRECTED, Kind, Record, Status
@@ -29,6 +29,8 @@ _CURRENT = {
     Status.PURGED: "What was purged is gone for good: add it anew.",
 }
 """Hints by status, where there is nothing to restore."""
+_RESTED = "it rests on a memory that was forgotten"
+_REASONS = {"edit": "what it said was corrected", "forget": "what it said was forgotten"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,14 @@ class SourceChangeReport:
 
 def preview_change(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> SourceChangeReport:
     """Report which source messages an edit, forget or purge changes."""
+    effects = _find_effects(records, action, store, min_words)
+    known = {record.id for record in records} | {effect.id for effect in effects}
+    also = dict.fromkeys(id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in known)
+    told = dict.fromkeys((record.id for record in records), "edited" if action == "edit" else _GONE[action])
+    return SourceChangeReport(action, told, effects, tuple(also)[:_LOOKED_UP])
+
+
+def _find_effects(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> tuple[SourceChangeEffect, ...]:
     gone = {record.id for record in records}
     quotes: dict[str, list[str]] = {}
     for record in records:
@@ -67,11 +77,7 @@ def preview_change(records: Sequence[Record], action: ChangeAction, store: Recor
             effects.append(SourceChangeEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
     if action != "purge":  # which looks for its words everywhere
         effects += _find_episode_effects(records, action, store, (gone, min_words))
-    also = dict.fromkeys(
-        id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in quotes and id not in gone
-    )
-    told = dict.fromkeys((record.id for record in records), "edited" if action == "edit" else _GONE[action])
-    return SourceChangeReport(action, told, tuple(effects), tuple(also)[:_LOOKED_UP])
+    return tuple(effects)
 
 
 def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, store: RecordStore, rest: tuple[set[str], int]) -> str:
@@ -132,32 +138,42 @@ def _find_repeats(record: Record, store: RecordStore) -> list[str]:
 
 def with_sources(batch: WriteBatch, by: Record, action: ChangeAction, store: RecordStore, min_words: int) -> WriteBatch:
     """Add the changes of source messages to an edit or forget."""
-    report, owner, changes = preview_change([by], action, store, min_words), by.scope.owner, list[RecordChange]()
+    owner, changes = by.scope.owner, list[RecordChange]()
     known = {change.id for change in batch.changes}
-    for effect in (one for one in report.sources if one.effect != "kept"):
+    for effect in (one for one in _find_effects([by], action, store, min_words) if one.effect != "kept"):
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=(effect.id,), limit=1000)
         for source in (*store.get(owner, [effect.id]), *store.find(query).records):
             # Of an exchange the other half stays.
             whole = effect.effect != "shortened" and source.id == effect.id
             if source.id not in known:
                 fields = _put_away(source, action, by, batch.at) if whole else _mark_corrected(source, effect, action, by, batch.at)
-                changes.append(RecordChange(owner, source.id, fields, action))
-    return replace(batch, changes=(*batch.changes, *changes))
+                verb = "supersede" if whole and action == "edit" else action
+                changes.append(RecordChange(owner, source.id, fields, verb, reason=_REASONS[action]))
+    return replace(batch, changes=(*batch.changes, *(change for change in changes if change.fields)))
 
 
-def forget_records(
-    records: Sequence[Record], store: Store, at: datetime, reason: str, min_words: int, jobs: tuple[JobSpec, ...] = ()
-) -> list[str]:
+def forget_records(records: Sequence[Record], store: RecordStore, asked: WriteBatch, min_words: int) -> list[str]:
     """Forget memories with those derived from them alone; return changed ids.
-    Those that quote nothing go in one write, before the others, each alone: they may quote one message. ``jobs`` come with the first."""
+    ``asked``: who wants it, why, when, and the jobs to come with the first write. Those that quote nothing go in one write, before the
+    others, each alone: they may quote one message."""
     plain, changed = [one for one in records if not one.evidence], list[str]()
-    for some in filter(None, (plain, *([one] for one in records if one.evidence))):
-        gone = list({one.id: one for record in some for one in (record, *manualedits.find_dependents(record, store))}.values())
-        batch = replace(manualedits.build_forget(gone, at, reason), jobs=() if changed else jobs)
-        store.commit(batch := with_sources(batch, some[0], "forget", store, min_words))
-        manualedits.release_merged(gone, store, at)
-        changed += [change.id for change in batch.changes]
+    for some in (plain, *([one] for one in records if one.evidence)):
+        if left := [one for one in some if one.id not in changed]:
+            batch = build_forgetting(left, store, asked.at, asked.reason, min_words)
+            store.commit(replace(batch, actor=asked.actor or batch.actor, jobs=() if changed else asked.jobs))
+            changed += [change.id for change in batch.changes]
     return changed
+
+
+def build_forgetting(records: Sequence[Record], store: RecordStore, at: datetime, reason: str, min_words: int) -> WriteBatch:
+    """Build the batch that forgets memories, with all that follows from it.
+    At most one of them quotes a message."""
+    asked = {one.id: one for one in records}
+    gone = asked | {one.id: one for record in records for one in manualedits.find_dependents(record, store)}
+    batch = manualedits.build_forget(list(gone.values()), at, reason)
+    batch = replace(batch, changes=tuple(one if one.id in asked else replace(one, reason=_RESTED) for one in batch.changes))
+    batch = with_sources(batch, records[0], "forget", store, min_words)
+    return replace(batch, changes=(*batch.changes, *manualedits.build_release(list(gone.values()), store, at).changes))
 
 
 def _put_away(source: Record, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
@@ -170,7 +186,7 @@ def _mark_corrected(source: Record, effect: SourceChangeEffect, action: ChangeAc
     known = list(source.meta.get(CORRECTED, ()))
     said = {item["quote"] for item in known}
     fresh = [{"quote": quote, "at": at.isoformat(), "action": action, "by": by.id} for quote in effect.quotes if quote not in said]
-    return {"meta": {**source.meta, CORRECTED: [*known, *fresh]}}
+    return {"meta": {**source.meta, CORRECTED: [*known, *fresh]}} if fresh else {}
 
 
 def build_restoration(record: Record, store: Store, at: datetime) -> WriteBatch:

@@ -33,7 +33,7 @@ def learn(request: ReceivedModelRequest) -> Any:
         }
     if "New statements have come in" in text:
         return reconcile(text)
-    return ScriptedReply(f"reply to {request.text}")
+    return ScriptedReply("Noted." if "barn" in request.text else f"reply to {request.text}")
 
 
 def reconcile(text: str) -> Any:
@@ -298,3 +298,30 @@ def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
     assert kept in ids
     assert len(ids) == 2
     assert first in facts(door, "c16")
+
+
+def turn(door: Door, conversation: str) -> str:
+    """The file of what the person said."""
+    found = [path for top in ("entries", "deleted") for path in door.files(f"{top}/user/ann/conversation/{conversation}/turns/user/*.md")]
+    return found[-1].read_text()
+
+
+@pytest.mark.covers("S2.19", "S2.20", "S2.21")
+def test_what_a_hand_corrects_is_what_the_model_is_told(door: Door) -> None:
+    """A fact edited or removed in its file reaches the message it came from; of one with two facts the rest stays."""
+    barn = "Fact twelve: the barn is red"
+    said = {"c20": barn, "c21": f"{barn}. Fact seventy: the mill is old", "c22": barn}
+    for name, text in said.items():
+        door.chat(text, memory_id=name)
+    eventually(lambda: len(facts(door, "c21")) == 2 and facts(door, "c20") and facts(door, "c22"))
+    for name in ("c20", "c21"):
+        (fact,) = [path for path in facts(door, name) if "barn" in path.read_text().rpartition("---")[2]]
+        fact.write_text(fact.read_text().replace("barn is red", "barn is green"))
+    facts(door, "c22")[0].unlink()
+    eventually(lambda: "status: superseded" in turn(door, "c20"))
+    eventually(lambda: "corrected:" in turn(door, "c21"))
+    eventually(lambda: "status: forgotten" in turn(door, "c22"))
+    for name, told in (("c20", "green"), ("c21", "mill is old"), ("c22", "")):
+        door.chat("What are the barn and the mill like?", memory_id=name)
+        assert told in door.sent()
+        assert not re.search(r"\bred\b", door.sent())

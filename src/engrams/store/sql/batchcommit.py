@@ -162,7 +162,7 @@ class BatchCommitter:
         if fresh.keys() <= BOOKKEEPING:
             self._update_columns(number, {name: encode_field(name, value) for name, value in fresh.items()})
         else:
-            self._apply_fields(number, record, fresh, change.action)
+            self._apply_fields(number, record, fresh, change.action, change.reason)
 
     def _check_value(self, record: Record, name: str, value: Any) -> Any:
         if name in _FIXED:
@@ -179,7 +179,7 @@ class BatchCommitter:
         (row,) = fetch_composed(self._connection, query("select_records") + _BY_ID, (id, owner.key))
         return found[0], decode_record(row)
 
-    def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str) -> None:
+    def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str, reason: str = "") -> None:
         after = replace(record, **fresh, version=record.version + 1)
         columns = {name: encode_field(name, value) for name, value in fresh.items()}
         if after.search_text != record.search_text:
@@ -189,7 +189,8 @@ class BatchCommitter:
             execute(self._connection, "age_quotes", number)
             self._add_quotes(number, after.scope.owner.key, after)
         before = {name: to_history_value(name, getattr(record, name)) for name in fresh}
-        self._log_change((number, after.version), action, before, {name: to_history_value(name, value) for name, value in fresh.items()})
+        told = {name: to_history_value(name, value) for name, value in fresh.items()}
+        self._log_change((number, after.version), action, before, told, reason)
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
         self._dialect.unpost(self._connection, number)
@@ -258,10 +259,12 @@ class BatchCommitter:
         for source in {item.source for item in record.evidence if item.source}:
             execute(self._connection, "add_quote", owner, source, number)
 
-    def _log_change(self, key: tuple[int, int], action: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+    def _log_change(
+        self, key: tuple[int, int], action: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, reason: str = ""
+    ) -> None:
         batch = self._batch
         told = (None if before is None else encode_json(before), None if after is None else encode_json(after))
-        execute(self._connection, "add_history", *key, self._at, action, batch.actor, batch.reason, *told)
+        execute(self._connection, "add_history", *key, self._at, action, batch.actor, reason or batch.reason, *told)
 
     def _next_change(self) -> int:
         self._changes[self._owner] += 1

@@ -388,9 +388,8 @@ class MemoryEngine:
         return self._clock()
 
     def _put_away(self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec) -> None:
-        asked = WriteBatch("", reason, self._clock(), jobs=jobs)
-        changed = sourcechanges.forget_records(records, self._store, asked, self.settings.write.min_words)
-        self._components.drop_from_tiers(owner, changed)
+        asked, words = WriteBatch("", reason, self._clock(), jobs=jobs), self.settings.write.min_words
+        self._components.drop_from_tiers(owner, sourcechanges.forget_records(records, self._store, asked, words))
 
     def _cap_limit(self, limit: int | None) -> int:
         return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)

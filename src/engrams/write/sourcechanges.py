@@ -156,13 +156,13 @@ def forget_records(records: Sequence[Record], store: RecordStore, asked: WriteBa
     """Forget memories with those derived from them alone; return changed ids.
     ``asked``: who wants it, why, when, and the jobs to come with the first write. Those that quote nothing go in one write, before the
     others, each alone: they may quote one message."""
-    plain, changed = [one for one in records if not one.evidence], list[str]()
+    plain, changed = [one for one in records if not one.evidence], dict[str, bool]()
     for some in (plain, *([one] for one in records if one.evidence)):
-        if left := [one for one in some if one.id not in changed]:
+        if left := [one for one in some if not changed.get(one.id)]:
             batch = build_forgetting(left, store, asked.at, asked.reason, min_words)
             store.commit(replace(batch, actor=asked.actor or batch.actor, jobs=() if changed else asked.jobs))
-            changed += [change.id for change in batch.changes]
-    return changed
+            changed |= {change.id: change.fields.get("status") is Status.FORGOTTEN for change in batch.changes}
+    return list(changed)
 
 
 def build_forgetting(records: Sequence[Record], store: RecordStore, at: datetime, reason: str, min_words: int) -> WriteBatch:

@@ -146,9 +146,8 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatM
         new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
         return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
 
-    mirror, card, place = VaultStore(plain), embedder.card, _places(settings).database
+    mirror, card, place, words = VaultStore(plain), embedder.card, _places(settings).database, settings.write.min_words
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
-    words = settings.write.min_words
     rules = VaultEditCallbacks(
         TurnIngester(mirror, embedder, clock, settings).prepare_edit,
         follow,

@@ -182,7 +182,7 @@ GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
 
 
 def build_release(gone: Sequence[Record], records: RecordStore, at: datetime) -> WriteBatch:
-    """Build the undo of merges into records that go, and of planned ends."""
+    """Build the undo of merges into records that go, and planned ends."""
     names, changes = {one.id for one in gone}, list[RecordChange]()
     held = {name: (one.id, key) for one in gone for key in (MERGED, ENDS) for name in one.meta.get(key, ()) if name not in names}
     for owner in {one.scope.owner for one in gone} if held else ():

@@ -106,6 +106,7 @@ class EngineComponents:
             store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
             self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
             states=store, is_silent=self.privacy.is_silent if settings.enabled else lambda _scope, _session: True,
+            hide_questions=settings.write.questions == "log",
         )  # fmt: skip
         self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}

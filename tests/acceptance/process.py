@@ -29,6 +29,7 @@ class Door:
     home: Path
     client: httpx2.Client
     model: ScriptedModel
+    greeting: str = ""
 
     def get(self, path: str, status: int = 200, **query: Any) -> Any:
         return self._body(self.client.get(path, params=query), status)
@@ -95,7 +96,7 @@ def served(preset: str, home: Path, model: ScriptedModel, *options: str, **varia
         url = line.partition("listens on ")[2].split("/v1")[0]
         try:
             with httpx2.Client(base_url=url, timeout=30) as client:
-                yield Door(preset, home, client, model)
+                yield Door(preset, home, client, model, line)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)

@@ -54,7 +54,7 @@ def test_what_is_said_is_a_row_of_the_working_tier(engine: MemoryEngine) -> None
     mine, answer = say(engine, "The spare key is under the blue pot"), say(engine, "I will remember the blue pot", "assistant")
     assert [(row(engine, id).tier, row(engine, id).importance) for id in (mine, answer)] == [(Tier.WORKING, 0.5)] * 2
     ring = engine._components.working.ring(OWNER)
-    assert [(one.id, one.source, one.importance) for one in ring.items()] == [(mine, "user", 0.5), (answer, "agent", 0.5)]
+    assert [(one.id, one.source) for one in ring.items()] == [(mine, "user"), (answer, "agent")]
     state = engine.tiers.state(ANN)
     assert (state["working"], state["recent"], state["longterm"]) == (2, 0, 0)
     assert engine.search("spare key blue pot", scope=ANN).hits[0].record.id == mine
@@ -65,16 +65,16 @@ def test_from_half_importance_on_the_oldest_becomes_recent(engine: MemoryEngine)
     """The 21st turn pushes it out, in its own transaction; 0.5 itself is enough, 0.49 is not, and what is put away stays in the
     journal."""
     ids = fill(engine, 20)
-    ring = engine._components.working.ring(OWNER)
-    ring.set_importance(ids[1], 0.49)
-    ring.set_importance(ids[2], 0.9)
+    for id, importance in ((ids[1], 0.49), (ids[2], 0.9)):
+        engine.edit(id, scope=ANN, fields={"importance": importance})
+    assert [item["importance"] for item in engine.tiers.working(ANN)[:3]] == [0.5, 0.49, 0.9]
     assert {row(engine, id).tier for id in ids} == {Tier.WORKING}
     fill(engine, 3, 20)
     assert [(row(engine, id).tier, row(engine, id).status) for id in ids[:3]] == [
         (Tier.RECENT, Status.ACTIVE), (Tier.RECENT, Status.ARCHIVED), (Tier.RECENT, Status.ACTIVE),
     ]  # fmt: skip
     assert row(engine, ids[3]).tier is Tier.WORKING
-    assert [entry.action for entry in engine.history(ids[1], scope=ANN)] == ["add", "discard"]
+    assert [entry.action for entry in engine.history(ids[1], scope=ANN)] == ["add", "edit", "discard"]
     assert ids[1] not in [hit.record.id for hit in engine.search("parcel1 room1 house1", scope=ANN).hits]
     assert ids[1] in [hit.record.id for hit in engine.search("parcel1 room1 house1", scope=ANN, history=True).hits]
 
@@ -198,7 +198,7 @@ def test_a_new_process_begins_with_empty_hands(home: Path) -> None:
     fields: dict[str, Any] = {"home": home, "preset": "cache", "jobs__workers": 0}
     with engrams.open(**fields) as engine:
         ids = fill(engine, 21)
-        engine._components.working.ring(OWNER).set_importance(ids[5], 0.1)
+        engine.edit(ids[5], scope=ANN, fields={"importance": 0.1})
         engine.search("parcel0 room0 house0", scope=ANN)
         engine.drain()
         assert engine.tiers.state(ANN)["hot"] > 0

@@ -6,7 +6,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def talk(engine: MemoryEngine, clock: SettableClock, number: int, minutes: float
     """Questions with answers ten seconds later, an hour apart; all of them recent in the end."""
     ids = []
     for place in range(start, start + number):
-        ids.append(engine.observe(Turn(f"Where does parcel{place} of house{place} stand?"), scope=ANN)[0].id)
+        ids.append(engine.observe(Turn(f"I look for parcel{place} of house{place}"), scope=ANN)[0].id)
         clock.forward(seconds=10)
         ids.append(engine.observe(Turn(f"It stands in room{place} of house{place}", role="assistant"), scope=ANN)[0].id)
         clock.forward(minutes=minutes)
@@ -80,25 +80,29 @@ def test_cold_is_old_enough_by_both_measures() -> None:
 
 
 @pytest.mark.covers("S0.24")
-def test_pairs_are_the_nearest_in_time() -> None:
-    """Of one session and within the minutes; who finds nobody stands alone."""
-    found = pair_turns([said("u1", 0), said("a1", 1, "assistant"), said("u2", 1.5), said("a2", 2, "assistant"), said("u3", 60)], 10)
-    assert [tuple(half.id for half in pair.halves) for pair in found] == [("u1", "a1"), ("u2", "a2"), ("u3",)]
-    quick = pair_turns([said("u1", 0), said("u2", 1), said("u3", 0.9, "assistant")], 10)
-    assert [tuple(half.id for half in pair.halves) for pair in quick] == [("u1", "u3"), ("u2",)]
-    before = pair_turns([said("a", 0, "assistant"), said("u", 1)], 10)
-    assert [tuple(half.id for half in pair.halves) for pair in before] == [("u", "a")]
-    apart = pair_turns([said("u", 0), said("a", 11, "assistant"), said("b", 1, "assistant", "other")], 10)
-    assert [tuple(half.id for half in pair.halves) for pair in apart] == [("u",), ("b",), ("a",)]
-    at_once = pair_turns([said("u1", 0), said("u2", 0), said("u3", 0, "assistant")], 10)
-    assert [tuple(half.id for half in pair.halves) for pair in at_once] == [("u1",), ("u2", "u3")]
-    assert pair_turns([], 10) == ()
+def test_a_message_and_the_answer_that_follows_it_are_a_pair() -> None:
+    """Of one session and within the minutes, with nothing said between them; who finds nobody stands alone."""
+
+    def pair(*turns: Record, gone: Sequence[str] = ()) -> list[tuple[str, ...]]:
+        found = pair_turns([turn for turn in turns if turn.id not in gone], turns, 10)
+        return [tuple(half.id for half in one.halves) for one in found]
+
+    two = (said("u1", 0), said("a1", 1, "assistant"), said("u2", 1.5), said("a2", 2, "assistant"))
+    assert pair(*two, said("u3", 60)) == [("u1", "a1"), ("u2", "a2"), ("u3",)]
+    assert pair(*two, gone=("u1", "a2")) == [("a1",), ("u2",)], "no answer is given to a message that it is none to"
+    assert pair(*two, gone=("a1", "u2")) == [("u1",), ("a2",)]
+    assert pair(said("u1", 0), said("u2", 1), said("u3", 0.9, "assistant")) == [("u1", "u3"), ("u2",)]
+    assert pair(said("a", 0, "assistant"), said("u", 1)) == [("a",), ("u",)], "an older answer is to something else"
+    assert pair(said("u", 0), said("a", 11, "assistant"), said("b", 1, "assistant", "other")) == [("u",), ("b",), ("a",)]
+    assert pair(said("u1", 0), said("u2", 0), said("u3", 0, "assistant")) == [("u1",), ("u2", "u3")]
+    assert pair(said("u", 0), said("t", 1, "tool"), said("u1", 2, "assistant")) == [("u", "u1"), ("t",)]
+    assert pair() == []
 
 
 @pytest.mark.covers("S0.24")
 def test_a_missing_half_is_empty() -> None:
     """A question without an answer, and an answer without a question, are exchanges too."""
-    (asked,), (told,) = pair_turns([said("u", 0)], 10), pair_turns([said("a", 0, "assistant")], 10)
+    (asked,), (told,) = (pair_turns([one], [one], 10) for one in (said("u", 0), said("a", 0, "assistant")))
     assert build_exchange(asked).text == "User: u\nAgent:"
     assert build_exchange(told).text == "User: \nAgent: a"
 
@@ -159,7 +163,7 @@ def test_consolidating_moves_everything_now(engine: MemoryEngine, clock: Settabl
     assert (state["working"], state["recent"], state["longterm"]) == (0, 0, 3)
     assert engine.tiers.consolidate(ANN) == {"left": 0, "moved": 0}
     small = engine.observe(Turn("Haha what lovely weather"), scope=ANN)[0].id
-    engine._components.working.ring(OWNER).set_importance(small, 0.2)
+    engine.edit(small, scope=ANN, fields={"importance": 0.2})
     engine.tiers.consolidate(ANN)
     assert (len(rows(engine)), engine.get(small, scope=ANN).status) == (3, Status.ARCHIVED)
 

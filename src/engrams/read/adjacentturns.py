@@ -22,7 +22,10 @@ _SHORT = 4
 def with_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
     """Add to questions their answers, to short turns the turn before.
     They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take the place of the last hit; any other
-    turn before takes only one that is left over."""
+    turn before takes only one that is left over. Not where tiers are searched: an exchange has both, and
+    nothing comes that is not near itself."""
+    if deps.settings.routing.mode == "tiers":
+        return list(hits)
     found: dict[str, Hit] = {}
     known, room = {hit.record.id: hit for hit in hits}, request.limit - len(hits)
     for place, hit in enumerate(hits):

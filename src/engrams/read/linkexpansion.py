@@ -144,11 +144,18 @@ class GroupedHits:
 
 
 def group_hits(
-    hits: Sequence[Hit], derived: Mapping[str, Sequence[Record]], now: datetime, as_of: AsOf | None = None, asked: Collection[str] = ()
+    hits: Sequence[Hit],
+    derived: Mapping[str, Sequence[Record]],
+    now: datetime,
+    as_of: AsOf | None = None,
+    asked: Collection[str] = (),
+    *,
+    whole: bool = False,
 ) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
 
-    ``derived``: facts by the id of what they are derived from. ``asked``: words, if given, that tell which of a turn's facts count."""
+    ``derived``: facts by the id of what they are derived from. ``asked``: words, if given, that tell which of a turn's facts count.
+    ``whole``: with all parts of that score, not with what the fact adds."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:
@@ -157,7 +164,8 @@ def group_hits(
             merged[hit.record.id] = source
             turn = by_id[source]
             if hit.score > turn.score:
-                by_id[source] = replace(turn, score=hit.score, parts={**turn.parts, "fact": hit.score - turn.score})
+                parts = hit.parts if whole else {**turn.parts, "fact": hit.score - turn.score}
+                by_id[source] = replace(turn, score=hit.score, parts=parts)
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
     kept = [_attach_facts(hit, derived.get(hit.record.id, ()), now, as_of, asked) for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)

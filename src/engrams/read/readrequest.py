@@ -164,6 +164,8 @@ class ReadDeps:
     states: OwnerStateStore | None = None
     is_silent: IsSilent = lambda _scope, _session: False
     """True: memory is off for this session, and nothing is found."""
+    hide_questions: bool = False
+    """Leave out an owner's own questions where tiers are searched; their exchanges are found."""
 
 
 def parse_request(

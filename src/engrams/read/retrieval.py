@@ -13,13 +13,15 @@ from engrams.ports import CandidatePool, CandidateSearchQuery, Condition, Positi
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.scorefusion import EDGE, age_days, dense_floor, exponential_decay
 from engrams.settings import RelevanceThresholdSettings
-from engrams.types import EdgeType, Hit, Record, Tier, Topic
+from engrams.types import EdgeType, Hit, Kind, Record, Tier, Topic
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats, Integers
 
 _LONG = Condition("tier", "eq", Tier.LONGTERM.value)
 _RECENT = Condition("tier", "ne", Tier.LONGTERM.value)
+_LOOKED_AT = 40
+"""Recent memories that are fetched at once, to leave the owner's questions out."""
 _TAU_DAYS = 30.0
 """Tau of the recency of long-term members."""
 
@@ -34,10 +36,10 @@ def find_candidates(
     section = deps.settings.routing
     if section.mode == "all" or seek.vector is None or request.as_of is not None or request.history:
         return deps.search.seek(seek), ()
-    recent = _take_nearest(deps.search.seek(_restrict(seek, _RECENT)), section.recent_limit)
+    recent, records = _take_nearest(deps.search.seek(_restrict(seek, _RECENT)), request, deps)
     card = deps.embedder.card
     near = dense_floor(RelevanceThresholdSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
-    enough = int(np.count_nonzero(recent.cos >= near - EDGE))
+    enough = _count_apart([records[recent.ids[place]] for place in np.flatnonzero(recent.cos >= near - EDGE).tolist()])
     rows, note = list(hot), f"{enough} recent memories are near: topics were not searched"
     if enough < section.enough_hits:
         chosen = _choose_topics(request, deps, seek.vector, near)
@@ -90,10 +92,32 @@ def _restrict(seek: CandidateSearchQuery, *conditions: Condition) -> CandidateSe
     return replace(seek, where=Where("and", (*([seek.where] if seek.where else []), *conditions)))
 
 
-def _take_nearest(pool: CandidatePool, most: int) -> CandidatePool:
-    chosen = np.argsort(-pool.cos, kind="stable")[:most]
+def asks_only(record: Record) -> bool:
+    """True for a user's own message that only asks the assistant."""
+    from engrams.text.questions import is_asking  # patterns that only tiers and the write side need
+
+    own = record.kind is Kind.TURN and record.role == "user" and not record.speaker and not record.caption
+    return own and is_asking(record.text)
+
+
+def _take_nearest(pool: CandidatePool, request: ReadRequest, deps: ReadDeps) -> tuple[CandidatePool, dict[str, Record]]:
+    """Take the nearest memories that are no questions of the owner; also their records."""
+    most, order = deps.settings.routing.recent_limit, np.argsort(-pool.cos, kind="stable")
+    known: dict[str, Record] = {}
+    for start in range(0, len(order), _LOOKED_AT):
+        found = deps.records.get(request.scope.owner, [pool.ids[place] for place in order[start : start + _LOOKED_AT]])
+        known |= {record.id: record for record in found if not (deps.hide_questions and asks_only(record))}
+        if len(known) >= most:
+            break
+    chosen = np.array([place for place in order if pool.ids[place] in known][:most], np.int64)
     columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
-    return replace(pool, ids=PositionedIds([pool.ids[place] for place in chosen]), **columns)
+    return replace(pool, ids=PositionedIds([pool.ids[place] for place in chosen]), **columns), known
+
+
+def _count_apart(records: Sequence[Record]) -> int:
+    """Count memories, a message and what was taken from it as one."""
+    ids = {record.id for record in records}
+    return sum(ids.isdisjoint(quote.source for quote in record.evidence) for record in records)
 
 
 def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:

@@ -119,7 +119,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
             hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
         )
     some = [hit for hit in hits if hit.record.id not in dropped]
-    joined = _join_facts(some, known, edges, asked if deps.graph_settings.vouch else (), request)
+    joined = _join_facts(some, known, edges, asked, request, deps)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
     marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)
@@ -146,10 +146,10 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
 
 
 def _join_facts(
-    hits: Sequence[Hit], known: Mapping[str, Record], edges: NodeEdgeCache, asked: Sequence[str], request: ReadRequest
+    hits: Sequence[Hit], known: Mapping[str, Record], edges: NodeEdgeCache, asked: Sequence[str], request: ReadRequest, deps: ReadDeps
 ) -> GroupedHits:
-    derived = find_derived(edges.find_sources([hit.record.id for hit in hits]), known)
-    return group_hits(hits, derived, request.now, request.as_of, asked)
+    derived, counting = find_derived(edges.find_sources([hit.record.id for hit in hits]), known), asked if deps.graph_settings.vouch else ()
+    return group_hits(hits, derived, request.now, request.as_of, counting, whole=deps.settings.routing.mode == "tiers")
 
 
 def _choose_hits(

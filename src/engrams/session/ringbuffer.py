@@ -17,17 +17,14 @@ if TYPE_CHECKING:
 Source: TypeAlias = Literal["user", "agent", "promoted_l1", "promoted_l2"]
 """Speaker, or the tier of a recalled copy: ``promoted_l1`` recent, ``promoted_l2`` long term."""
 
-NEUTRAL = 0.5
-
 
 @dataclass(slots=True)
 class WorkingTierItem:
-    """Item of the working tier; ``importance``: 0 to 1; ``text``: rendered."""
+    """Item of the working tier; ``text``: rendered."""
 
     record: Record
     source: Source
     text: str
-    importance: float = NEUTRAL
 
     @property
     def id(self) -> str:
@@ -88,14 +85,6 @@ class RingBuffer:
         """Return the item of that id; None where it left."""
         with self._lock:
             return next((item for item in self._items if item.id == id), None)
-
-    def set_importance(self, id: str, importance: float) -> bool:
-        """Set the importance of an item. False: it is not here."""
-        with self._lock:
-            found = next((item for item in self._items if item.id == id), None)
-            if found is not None:
-                found.importance = importance
-            return found is not None
 
     def items(self) -> tuple[WorkingTierItem, ...]:
         with self._lock:

@@ -26,11 +26,11 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.read.retrieval import asks_only
 from engrams.session.contextfingerprints import InjectedContextFingerprints
 from engrams.session.privacymodes import IncognitoSessions
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
-from engrams.text.questions import is_asking
 from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
 from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
@@ -216,8 +216,7 @@ class TurnIngester:
         asked = {
             one.id
             for one, after in zip(records, (*records[1:], None), strict=False)
-            if one.kind is Kind.TURN and one.role == "user" and not one.speaker
-            if (answered or (after is not None and after.role == "assistant")) and not one.caption and is_asking(one.text)
+            if (answered or (after is not None and after.role == "assistant")) and asks_only(one)
         }
         puts = tuple(replace(put, record=_archive(put.record)) if put.record.id in asked else put for put in journaled.puts)
         receipts = tuple(

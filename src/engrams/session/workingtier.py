@@ -1,7 +1,7 @@
 """Working tier of latest turns; evicted ones become recent or archived.
 
-Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier and how important they
-are. Eviction is a change of the row, in the transaction of the write that caused it."""
+Every turn is a durable row from the start, marked ``working``; this process only holds which rows are in the tier. Eviction is a change of
+the row, in the transaction of the write that caused it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ from engrams.read.correctedwords import mask_corrected
 from engrams.read.scorefusion import dense_floor
 from engrams.session.ringbuffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.settings import RelevanceThresholdSettings, Settings
+from engrams.text.measures import word_count
+from engrams.text.terms import is_unspaced
 from engrams.types import Hit, Kind, Record, Scope, StageDecision, Status, Tier
-from engrams.write.contentfilter import gate_text
+from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.manualedits import evict_turn
 from engrams.write.rulereconciliation import has_distinct_detail
 
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
 
 _MOST = 1000
 """Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""
-_BARRED = frozenset(("short", "stop_words", "noise"))
-"""Gate reasons that keep a turn out. Small talk enters, to be judged here."""
+_BARRED = frozenset(("stop_words", "noise"))
+"""Gate reasons that keep a turn out, however long it is. Small talk of several words enters, to be judged here."""
 OFFLINE_CHANNELS = frozenset(("import", "file", "vault"))
 """Channels of turns that are not live."""
 
@@ -168,17 +170,14 @@ class WorkingTier:
         ids = [item.id for item in said if item.record.session == said[-1].record.session][-self._tiers.tail_turns :]
         return tuple(mask_corrected(record) for record in self._store.get(scope.owner, ids) if record.status is Status.ACTIVE)
 
-    def set_importance(self, scope: Scope, id: str, importance: float) -> bool:
-        """Set the importance of a live item. False: it left."""
-        return scope.key in self._rings and self.ring(scope).set_importance(id, importance)
-
     def holds(self, scope: Scope, id: str) -> bool:
         return scope.key in self._rings and self.ring(scope).get_by_id(id) is not None
 
     def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]:
         """Return id, source, text and importance of each item, oldest first."""
         found = self.ring(scope).items() if scope.key in self._rings else ()
-        return tuple((item.id, item.source, item.text, item.importance) for item in found)
+        rows = {record.id: record for record in self._store.get(scope.owner, [item.id for item in found])} if found else {}
+        return tuple((item.id, item.source, item.text, rows.get(item.id, item.record).importance) for item in found)
 
     def sizes(self, scope: Scope) -> dict[str, int]:
         """Count items of ring and cache; an owner's over all scopes."""
@@ -194,8 +193,7 @@ class WorkingTier:
         section = self._settings.write
         for put in puts:
             record = put.record
-            refused = gate_text(record.text, min_words=section.min_words) if section.gate else None
-            if refused is not None and refused.reason in _BARRED:
+            if section.gate and (refused := _bar_text(record.text, section.min_words)) is not None:
                 skipped[record.id] = replace(refused, record=record.id)
             elif twin := self._find_twin(put, scope):
                 twins[record.id] = twin
@@ -252,7 +250,7 @@ class WorkingTier:
         owner = next(iter(live.values())).record.scope.owner if live else None
         known = self._store.get(owner, tuple(live)) if owner is not None else ()
         rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
-        changes = tuple(evict_turn(record, live[record.id].importance, self._tiers.promote_importance, batch.at) for record in rows)
+        changes = tuple(evict_turn(record, self._tiers.promote_importance, batch.at) for record in rows)
         kept = {change.id for change in changes if change.action == "promote"}
         finals = [self._make_job(CONDENSE, f"{record.scope.key}:{record.id}", record) for record in rows if record.id in kept]
         full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *(finals if self._condense else ())))
@@ -296,6 +294,20 @@ class WorkingTier:
         with self._lock:
             pairs = list(kept.items())
         return [one for key, one in pairs if key == scope.key or (scope.is_owner and key.startswith(f"{scope.key}/"))]
+
+
+def _bar_text(text: str, min_words: int) -> StageDecision | None:
+    """Return why a text does not enter: noise, no content, or too short.
+
+    Short are fewer than ``min_words`` words of any kind: "ok", but not "no nuts"."""
+    refused = gate_text(text, min_words=min_words)
+    if refused is None or refused.reason in _BARRED:
+        return refused
+    said = text.strip()
+    is_word = refused.reason == "short" and is_unspaced(said) and len(said) > 1  # as good as a word of other scripts
+    if refused.reason not in BRIEF or is_word or word_count(said) >= min_words:
+        return None
+    return replace(refused, reason="short")
 
 
 def to_item(record: Record) -> WorkingTierItem:

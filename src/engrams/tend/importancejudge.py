@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from engrams.errors import NotFoundError
@@ -13,10 +12,9 @@ from engrams.types import Record, Scope, Status
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
 _READ, _SAID, _MOST = 4000, 500, 512
+NEUTRAL = 0.5
+"""Importance of an item that nobody judged."""
 _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
-
-SetImportance = Callable[[Scope, str, float], object]
-"""Sets the importance of a live item: scope, id, value."""
 
 
 def parse_importance(reply: str) -> float | None:
@@ -25,21 +23,20 @@ def parse_importance(reply: str) -> float | None:
     return min(max(float(found[0].replace(",", ".")), 0.0), 1.0) if len(found) == 1 else None
 
 
-def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock, score: SetImportance) -> None:
-    """Ask a model for an item's importance; update row and tier.
+def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
+    """Ask a model for an item's importance, wherever the item is by then.
 
-    An unreadable reply changes nothing. ModelError: the job is tried again, and the importance stays meanwhile."""
-    scope, record = _load_item(job, store)
-    value = None if record is None or chat is None else parse_importance(_ask_model(chat, "judge", record))
-    if record is not None and value is not None and _store_answer(job, record, {"importance": value}, store, clock):
-        score(scope, record.id, value)
-        return
-    store.finish(job.lease, clock())
+    An unreadable reply changes nothing; what somebody set stays. ModelError: the job is tried again, and the importance stays meanwhile."""
+    record = _load_item(job, store)
+    value = None if record is None or chat is None or record.importance != NEUTRAL else parse_importance(_ask_model(chat, "judge", record))
+    now = None if value is None else _load_item(job, store)
+    if now is None or now.importance != NEUTRAL or not _store_answer(job, now, {"importance": value}, store, clock):
+        store.finish(job.lease, clock())
 
 
 def condense_item(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
     """Ask a model for an item's one-sentence summary. ModelError: it stays empty."""
-    _, record = _load_item(job, store)
+    record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
         said = " ".join(_ask_model(chat, "condense", record).split()).strip('"')[:_SAID]
         if said and _store_answer(job, record, {"summary": said}, store, clock):
@@ -47,10 +44,10 @@ def condense_item(job: Job, store: Store, chat: ChatModel | None, clock: Clock) 
     store.finish(job.lease, clock())
 
 
-def _load_item(job: Job, store: Store) -> tuple[Scope, Record | None]:
-    scope = Scope.parse(job.payload["scope"])
-    found = store.get(scope.owner, [str(name) for name in job.payload.get("items", ())][:1])
-    return scope, found[0] if found and found[0].status not in _GONE else None
+def _load_item(job: Job, store: Store) -> Record | None:
+    owner = Scope.parse(job.payload["scope"]).owner
+    found = store.get(owner, [str(name) for name in job.payload.get("items", ())][:1])
+    return found[0] if found and found[0].status not in _GONE else None
 
 
 def _ask_model(chat: ChatModel, name: str, record: Record) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from engrams.clock import new_id
@@ -69,36 +69,37 @@ def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> boo
     return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
 
 
-def pair_turns(records: Iterable[Record], minutes: float) -> tuple[TurnPair, ...]:
-    """Pair each turn with the nearest answer of its session.
+def pair_turns(records: Iterable[Record], said: Iterable[Record], minutes: float) -> tuple[TurnPair, ...]:
+    """Pair each message with the answer that follows it directly.
 
-    Pairs are at most ``minutes`` apart, nearest first; answers after a turn go before earlier ones. A turn without a partner is a pair by
-    itself. Oldest first."""
-    said = sorted(records, key=lambda record: (record.recorded_at, record.id))
-    answers = [record for record in said if record.role == "assistant"]
-    asked = [record for record in said if record.role != "assistant"]
-    near = sorted(gap for session in {record.session for record in asked} for gap in _iter_gaps(said, session, timedelta(minutes=minutes)))
-    partner: dict[str, str] = {}
-    for *_, user, agent in near:
-        if user not in partner and agent not in partner:
-            partner[user], partner[agent] = agent, user
-    by_id = {record.id: record for record in said}
-    found = [TurnPair(user, by_id.get(partner.get(user.id, ""))) for user in asked]
-    found += [TurnPair(None, agent) for agent in answers if agent.id not in partner]
-    return tuple(sorted(found, key=lambda pair: (pair.halves[0].recorded_at, pair.halves[0].id)))
+    ``said``: everything of these conversations, also what has left since: no answer is given to another message than its own. At most
+    ``minutes`` apart. A turn without a partner is a pair by itself. Oldest first."""
+    turns = {record.id: record for record in sorted(records, key=_moment)}
+    answers: dict[str, str] = {}
+    for talk in _split_conversations(said):
+        for before, after in pairwise(talk):
+            near = after.recorded_at - before.recorded_at <= timedelta(minutes=minutes)
+            if near and before.role != "assistant" and after.role == "assistant" and {before.id, after.id} <= turns.keys():
+                answers[before.id] = after.id
+    given = set(answers.values())
+    return tuple(
+        TurnPair(None, turn) if turn.role == "assistant" else TurnPair(turn, turns.get(answers.get(turn.id, "")))
+        for turn in turns.values()
+        if turn.id not in given
+    )
 
 
-def _iter_gaps(said: Sequence[Record], session: str, most: timedelta) -> Iterator[tuple[bool, timedelta, int, str, str]]:
-    """Yield pairs of a question and an answer, with their gap.
+def _split_conversations(said: Iterable[Record]) -> Iterable[list[Record]]:
+    """Split into sessions, each in the order of saying, without what tools say."""
+    sessions: dict[str, list[Record]] = {}
+    for record in sorted(said, key=_moment):
+        if record.role not in ("tool", "system"):
+            sessions.setdefault(record.session, []).append(record)
+    return sessions.values()
 
-    Sorted, answers after questions come first, then the nearest."""
-    turns = [record for record in said if record.session == session]
-    times = [record.recorded_at for record in turns]
-    for at, user in enumerate(turns):
-        if user.role != "assistant":
-            for place in range(bisect_left(times, user.recorded_at - most), bisect_right(times, user.recorded_at + most)):
-                if turns[place].role == "assistant":
-                    yield place < at, abs(times[place] - user.recorded_at), abs(place - at), user.id, turns[place].id
+
+def _moment(record: Record) -> tuple[datetime, str]:
+    return record.recorded_at, record.id
 
 
 def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta | None:
@@ -171,12 +172,21 @@ class LongTermMover:
     def move(self, records: Sequence[Record], chosen: set[str] | None = None) -> int:
         """Move chosen items (None: all) with their partners; returns how many."""
         turns = [record for record in records if record.kind is Kind.TURN]
-        pairs = pair_turns(turns, self._settings.tiers.pair_minutes)
+        pairs = pair_turns(turns, self._list_said(turns), self._settings.tiers.pair_minutes)
         wanted = [pair for pair in pairs if chosen is None or any(half.id in chosen for half in pair.halves)]
         notes = [record for record in records if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)]
         for start in range(0, max(len(wanted), 1), _STEP):
             self._move_batch(wanted[start : start + _STEP], notes if start == 0 else [])
         return sum(len(pair.halves) for pair in wanted) + len(notes)
+
+    def _list_said(self, turns: Sequence[Record]) -> list[Record]:
+        """List everything that was said from the first to the last of these, kept or not."""
+        if not turns:
+            return []
+        times, scope = [turn.recorded_at for turn in turns], turns[0].scope
+        where = Where("and", (Condition("recorded_at", "gte", min(times)), Condition("recorded_at", "lte", max(times))))
+        reach, every = ScopeReach(scope.owner, (scope,)), tuple(Status)
+        return self.list_all(RecordQuery(reach, (Kind.TURN,), every, where=where, order="oldest", limit=_PAGE))
 
     def _move_batch(self, some: Sequence[TurnPair], notes: Sequence[Record]) -> None:
         """Store exchanges, regroup topics, then archive the items.

@@ -42,8 +42,6 @@ _log = logging.getLogger(__name__)
 class WorkingTierPort(Protocol):
     """Working tier of this process, as tending needs it."""
 
-    def set_importance(self, scope: Scope, id: str, importance: float) -> object: ...
-
     def holds(self, scope: Scope, id: str) -> bool: ...
 
     def release(self, scope: Scope) -> int: ...
@@ -113,7 +111,8 @@ class MemoryTiers:
     def consolidate(self, scope: Place) -> dict[str, int]:
         """Move the working and recent tier to the long term now.
 
-        Of an owner, in all scopes. ``left``: items that left the working tier; ``moved``: items that went to the long term."""
+        Of an owner, in all scopes. ``left``: turns that left the working tier; ``moved``: items that went to the long term, those among
+        them that were important enough."""
         done = {"left": 0, "moved": 0}
         for each in self._list_scopes(Scope.of(scope)):
             done["left"] += self._live.release(each) + self._evict_strays(each, timedelta(0))
@@ -153,7 +152,7 @@ class MemoryTiers:
     def run(self, job: Job) -> None:
         """Run a job of one of ``kinds``."""
         if job.kind == JUDGE:
-            judge_importance(job, self._store, self._chat, self._clock, self._live.set_importance)
+            judge_importance(job, self._store, self._chat, self._clock)
         elif job.kind == CONDENSE:
             condense_item(job, self._store, self._chat, self._clock)
         elif job.kind == ENFORCE:
@@ -180,7 +179,7 @@ class MemoryTiers:
         where = Where("and", (Condition("tier", "eq", Tier.WORKING.value), Condition("recorded_at", "lte", now - older)))
         rows = self._mover.list_all(RecordQuery(ScopeReach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))
         stray = [record for record in rows if not self._live.holds(scope, record.id)]
-        changes = tuple(evict_turn(record, record.importance, promote, now) for record in stray)
+        changes = tuple(evict_turn(record, promote, now) for record in stray)
         if changes:
             self._store.commit(WriteBatch("engrams", "left the working tier", now, changes=changes))
         return len(changes)

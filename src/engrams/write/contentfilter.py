@@ -46,6 +46,7 @@ _NOISE = re.compile(
     r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many requests)\b"
     r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught) (?:exception|rejection)\b"
     r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out) (?:after|waiting|while)\b"
+    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,
 )

@@ -225,10 +225,10 @@ def _repeats_quotes(record: Record) -> bool:
     return record.kind is Kind.EXCHANGE and bool(record.evidence)
 
 
-def evict_turn(record: Record, importance: float, promote: float, at: datetime) -> RecordChange:
+def evict_turn(record: Record, promote: float, at: datetime) -> RecordChange:
     """Move an evicted turn to the recent tier or archive, by importance.
     An archived turn stays in the journal, and no read finds it."""
-    if importance >= promote:
+    if record.importance >= promote:
         return RecordChange(record.scope.owner, record.id, {"tier": Tier.RECENT}, "promote")
     fields = {"tier": Tier.RECENT, "status": Status.ARCHIVED, "retired_at": at}
     return RecordChange(record.scope.owner, record.id, fields, "discard")

@@ -19,6 +19,8 @@ _PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]*@")
 _MASK = "***"
 _WAIT = 600.0
 _WIDTH = 18
+_MODELLESS = ("builtin", "null", "none")
+"""Providers that take no model's name."""
 _JOB_NAMES = {
     "roll": "update summary",
     "finalise": "close session",
@@ -147,17 +149,15 @@ def config(
     """Show every setting with its value and origin; secrets are masked."""
     rows = list_settings(options, name or "")
     if options.json:
-        emit({row["name"]: {"value": row["value"], "origin": row["origin"], "default": row["default"]} for row in rows})
+        emit({row.pop("name"): row for row in rows})
         return
-    print_table(
-        ("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row["value"])] for row in rows], {0: "cyan", 1: "dim"}
-    )
+    print_table(("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row)] for row in rows], {0: "cyan", 1: "dim"})
     if not name:
         note("docs/reference/settings.md explains each one.")
 
 
 def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
-    """List settings: name, value, origin, default. SettingsError: there are none."""
+    """List settings: name, value, origin, default, and why it has no effect, if so. SettingsError: there are none."""
     from engrams.settings import names, secret_names, suggest
 
     loaded = options.load()
@@ -170,7 +170,9 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
             for part in name.split("."):
                 value = value[part]
             shown = _MASK if name in secret and value else _mask_password(value)
-            rows.append({"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _default_to_json(default)})
+            row = {"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _default_to_json(default)}
+            unused = _find_unused(name, values) if value else ""
+            rows.append({**row, "unused": unused} if unused else row)
     if not rows:
         near = suggest(only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)])))
         raise SettingsError(f"There is no setting {only!r}.", hint=near)
@@ -198,8 +200,16 @@ def _default_to_json(default: Any) -> Any:
     return list(default) if isinstance(default, tuple) else default if isinstance(default, str | int | float | type(None)) else str(default)
 
 
-def _display_value(value: Any) -> str:
-    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _find_unused(name: str, values: Mapping[str, Any]) -> str:
+    """Explain why a model that is named is not in use; empty: it is, or names none."""
+    section, _, field = name.partition(".")
+    provider = values[section].get("provider") if field == "model" else None
+    return f"not in use: {section}.provider is {provider}" if provider in _MODELLESS else ""
+
+
+def _display_value(row: Mapping[str, Any]) -> str:
+    value, unused = row["value"], f" ({row['unused']})" if "unused" in row else ""
+    return ("" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)) + unused
 
 
 def _format_floor(nearness: Mapping[str, Any]) -> str:

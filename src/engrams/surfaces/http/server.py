@@ -178,7 +178,9 @@ def noted_address(settings: Settings, url: str) -> Iterator[None]:
 
 def greeting(settings: Settings, listener: socket.socket) -> str:
     up = urlsplit(settings.serve.upstream)
-    behind = f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}" if up.netloc else "no upstream: chat is answered from memory"
+    asks = f"; /api/chat asks {settings.chat.model or 'the chat model'}" if settings.chat.provider != "none" else ""
+    quotes = "no upstream: /v1/chat/completions is answered from memory"
+    behind = f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}" if up.netloc else f"{quotes}{asks}"
     if up.netloc and settings.chat.url == settings.serve.upstream:
         behind += f"; memory learns by its model {settings.chat.model or 'that it lists first; chat.model names another'}"
     return f"engrams listens on {address(listener)}/v1 ({behind}); the page is {address(listener)}/. Press Ctrl-C to stop."

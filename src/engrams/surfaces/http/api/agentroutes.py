@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -96,12 +96,14 @@ def _add_chat_routes(routes: APIRouter) -> None:
     def chat(agent: str, body: bodies.AgentChatRequest, caller: ScopedCaller) -> bodies.AgentChatResponse:
         """Reply to a message, with the trace of the memories used.
 
-        Only the reply is waited for."""
+        Only the reply is waited for. Without a model it quotes memories, and is not kept as the agent's words."""
         _require_agent(agent)
         engine = caller.engine
         context = engine.context(body.message, scope=caller.scope)
         reply = _generate_reply(engine, body.message, context)
-        turns = [Turn(body.message, session=_SESSION), *([Turn(reply, "assistant", session=_SESSION)] if reply.strip() else [])]
+        turns = [Turn(body.message, session=_SESSION)]
+        if engine.chat_model is not None and reply.strip():
+            turns.append(Turn(reply, "assistant", session=_SESSION))
         receipts = engine.observe(turns, scope=caller.scope)
         assert context.trace is not None
         trace = to_agent_trace(context.trace, caller.owner, engine, context.abstain)
@@ -196,7 +198,7 @@ def _list_skipped(turns: Sequence[Turn], receipts: Sequence[Receipt]) -> list[bo
         bodies.SkippedTextResponse(text=turn.text, reason=decision.reason or decision.verdict)
         for turn, receipt in pairs
         for decision in receipt.decisions
-        if decision.verdict in ("drop", "skip", "refuse")
+        if decision.verdict in ("drop", "skip", "refused", "bump")
     ]
 
 
@@ -245,20 +247,20 @@ def _to_entry(record: Record, nodes: list[str]) -> bodies.LongTermMemoryResponse
 def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool) -> bodies.AgentTraceResponse:
     """Build the trace with each candidate's tier, age and importance."""
     records = {record.id: record for record in engine.inspect.records(owner, [row.id for row in trace.rows])}
-    now, section = engine.now(), engine.settings.read
-    cosines = dict(zip((row.id for row in trace.rows), _query_cosines(trace, owner, engine), strict=True))
+    measured = _measure_scored(trace, engine) or _measure_records(trace, records, owner, engine)
     rows = []
     for row in trace.rows:
         record = records.get(row.id)
         if record is not None:
+            likeness, fresh, importance = map(_round, measured[row.id])
             rows.append(
                 bodies.AgentTraceCandidateResponse(
                     id=row.id,
                     text=row.text,
-                    tier="hot" if "hot" in row.parts else record.tier.value,
-                    sim=_round(cosines[row.id]),
-                    recency=_round(recency(record, now, section.longterm_days if record.tier is Tier.LONGTERM else section.recency_days)),
-                    importance=_round(record.importance),
+                    tier="hot" if "sub_sim" in row.parts else record.tier.value,
+                    sim=likeness,
+                    recency=fresh,
+                    importance=importance,
                     score=_round(row.score),
                     selected=not row.dropped,
                     dropped=_BELOW if row.dropped.startswith("below the floor") else row.dropped,
@@ -266,6 +268,24 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
                 )
             )
     return bodies.AgentTraceResponse(query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes))
+
+
+def _measure_scored(trace: Trace, engine: MemoryEngine) -> dict[str, tuple[float, ...]]:
+    """Compute likeness, recency and importance as scored; empty where a score is no sum of them."""
+    section = engine.settings.read
+    weights = {"cos": section.weights.dense, "recency": section.weights.recency, "importance": section.weights.importance}
+    if section.fusion != "sum" or not all(weights.values()):
+        return {}
+    return {row.id: tuple(row.parts.get(name, 0.0) / weight for name, weight in weights.items()) for row in trace.rows}
+
+
+def _measure_records(trace: Trace, records: Mapping[str, Record], owner: Scope, engine: MemoryEngine) -> dict[str, tuple[float, ...]]:
+    """Compute likeness to the query as it was understood, recency and importance of records."""
+    now, section, cosines = engine.now(), engine.settings.read, _query_cosines(trace, owner, engine)
+    taus = {True: section.longterm_days, False: section.recency_days}
+    return {
+        id: (cosines[id], recency(record, now, taus[record.tier is Tier.LONGTERM]), record.importance) for id, record in records.items()
+    }
 
 
 def _complete_parts(row: SearchTraceRow) -> dict[str, float]:
@@ -276,13 +296,13 @@ def _complete_parts(row: SearchTraceRow) -> dict[str, float]:
     return parts if abs(rest) < _SMALL else {**parts, "lent": rest}
 
 
-def _query_cosines(trace: Trace, owner: Scope, engine: MemoryEngine) -> list[float]:
-    """Compute the cosine of query and candidates; 0 without a vector."""
-    card = engine.embedder.card
-    if not trace.rows or not card.dimension:
-        return [0.0] * len(trace.rows)
-    vectors = engine.inspect.vectors(owner, [row.id for row in trace.rows], card.id)
-    return [max(0.0, float(value)) for value in vectors @ engine.embedder.embed([trace.query], "query")[0]]
+def _query_cosines(trace: Trace, owner: Scope, engine: MemoryEngine) -> dict[str, float]:
+    """Compute the cosine of query and candidates by id; 0 without a vector."""
+    card, ids = engine.embedder.card, [row.id for row in trace.rows]
+    if not ids or not card.dimension:
+        return dict.fromkeys(ids, 0.0)
+    asked = engine.embedder.embed([str(trace.understood.get("dense") or trace.query)], "query")[0]
+    return {id: max(0.0, float(value)) for id, value in zip(ids, engine.inspect.vectors(owner, ids, card.id) @ asked, strict=True)}
 
 
 def recency(record: Record, now: datetime, tau: float) -> float:

@@ -70,10 +70,18 @@ def test_the_live_item_gets_its_importance(engine: MemoryEngine, model: Scripted
     assert len(model.requests) == 0
     assert engine.tiers.jobs() == (f"importance-judge:{id}",)
     assert engine.tiers.in_flight() == engine.tiers.state(ANN)["in_flight"] == 1
-    item = engine._components.working.ring(OWNER).get_by_id(id)
-    assert item is not None
     engine.drain()
-    assert (item.importance, row(engine, id).importance, row(engine, id).tier) == (0.8, 0.8, Tier.WORKING)
+    (item,) = engine.tiers.working(ANN)
+    assert (item["importance"], row(engine, id).importance, row(engine, id).tier) == (0.8, 0.8, Tier.WORKING)
+
+
+def test_an_importance_set_by_hand_is_not_judged(engine: MemoryEngine, model: ScriptedModel) -> None:
+    """The model is not even asked."""
+    model.when(WEIGHED, "0.8")
+    first = say(engine, "The release is on Friday the 13th")
+    engine.edit(first, scope=ANN, fields={"importance": 0.1})
+    engine.drain()
+    assert (len(model.requests), row(engine, first).importance) == (0, 0.1)
     assert engine.tiers.in_flight() == 0
     assert engine.settings.jobs.workers == 0
     assert load_settings({"preset": "cache"}, environ={}).settings.jobs.workers == 4
@@ -167,7 +175,7 @@ def test_what_becomes_recent_is_condensed(engine: MemoryEngine, model: ScriptedM
     assert row(engine, id).summary == "The spare key is under the blue pot."
     engine._components.working.keep_recalled(OWNER, [id])
     assert engine.tiers.working(ANN)[-1] == {
-        "id": id, "source": "promoted_l1", "text": "The spare key is under the blue pot.", "importance": 0.5,
+        "id": id, "source": "promoted_l1", "text": "The spare key is under the blue pot.", "importance": 0.6,
     }  # fmt: skip
 
 

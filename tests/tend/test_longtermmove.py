@@ -115,7 +115,7 @@ def test_an_exchange_holds_both_texts_and_what_was_known_of_them(engine: MemoryE
     engine.used([user], scope=ANN)
     engine.tiers.consolidate(ANN)
     (row,) = rows(engine)
-    text = "User: Where does parcel0 of house0 stand?\nAgent: It stands in room0 of house0"
+    text = "User: I look for parcel0 of house0\nAgent: It stands in room0 of house0"
     assert (row.text, row.tier, row.importance, row.access_count) == (text, Tier.LONGTERM, 0.8, 1)
     assert (row.recorded_at, row.meta["said"]) == (START, [START.isoformat(), (START + timedelta(seconds=10)).isoformat()])
     assert [quote.source for quote in row.evidence] == [user, agent]

@@ -101,7 +101,7 @@ def asks_only(record: Record) -> bool:
 
 
 def _take_nearest(pool: CandidatePool, request: ReadRequest, deps: ReadDeps) -> tuple[CandidatePool, dict[str, Record]]:
-    """Take the nearest memories that are no questions of the owner; also their records."""
+    """Take the nearest memories but the owner's questions, with records."""
     most, order = deps.settings.routing.recent_limit, np.argsort(-pool.cos, kind="stable")
     known: dict[str, Record] = {}
     for start in range(0, len(order), _LOOKED_AT):

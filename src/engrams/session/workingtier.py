@@ -297,9 +297,9 @@ class WorkingTier:
 
 
 def _bar_text(text: str, min_words: int) -> StageDecision | None:
-    """Return why a text does not enter: noise, no content, or too short.
+    """Find the reason for which a text does not enter.
 
-    Short are fewer than ``min_words`` words of any kind: "ok", but not "no nuts"."""
+    Noise, no content, or too short. Short are fewer than ``min_words`` words of any kind: "ok", but not "no nuts"."""
     refused = gate_text(text, min_words=min_words)
     if refused is None or refused.reason in _BARRED:
         return refused

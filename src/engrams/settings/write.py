@@ -44,7 +44,7 @@ class WriteSettings(SettingsSection):
     )
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
     questions: Literal["log", "recall"] = Field(
-        "log", description="A user's messages that only ask the assistant. log: kept, no read finds them, unless in tiers. recall: found."
+        "log", description="Messages of a user that only ask. log: kept, no read finds them; in tiers with their answers. recall: found."
     )
     batch_turns: int = Field(12, ge=1, description="Turns that a model extracts from together.")
     context_turns: int = Field(

@@ -24,7 +24,7 @@ def parse_importance(reply: str) -> float | None:
 
 
 def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
-    """Ask a model for an item's importance, wherever the item is by then.
+    """Ask a model for an item's importance.
 
     An unreadable reply changes nothing; what somebody set stays. ModelError: the job is tried again, and the importance stays meanwhile."""
     record = _load_item(job, store)

@@ -90,7 +90,7 @@ def pair_turns(records: Iterable[Record], said: Iterable[Record], minutes: float
 
 
 def _split_conversations(said: Iterable[Record]) -> Iterable[list[Record]]:
-    """Split into sessions, each in the order of saying, without what tools say."""
+    """Split into sessions in the order of saying, without tools."""
     sessions: dict[str, list[Record]] = {}
     for record in sorted(said, key=_moment):
         if record.role not in ("tool", "system"):
@@ -180,7 +180,7 @@ class LongTermMover:
         return sum(len(pair.halves) for pair in wanted) + len(notes)
 
     def _list_said(self, turns: Sequence[Record]) -> list[Record]:
-        """List everything that was said from the first to the last of these, kept or not."""
+        """List all turns from the first to the last of these."""
         if not turns:
             return []
         times, scope = [turn.recorded_at for turn in turns], turns[0].scope

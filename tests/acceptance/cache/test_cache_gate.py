@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from tests.acceptance.process import Door, eventually, served
 
-from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 AGENT = "implementation"
 UMBRELLA = "Take an umbrella along and enjoy the walk to the ferry."
 OKAY = "Okay, I will remember that for you."
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A judge that finds small talk worthless, and an assistant that says the same to most of what it is told."""
     said = request.messages[-1][1]
     if "How much will it matter" in said:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.acceptance.process import Door, eventually, run, served
 
-from engrams.testing import ScriptedModel, ScriptedReply, ScriptedRequest
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 AGENT = "implementation"
 REDIS = "Session caching is done with Redis and a lifetime of two hours."
@@ -24,7 +24,7 @@ VISBY = "What is there to know about the observatory of Visby?"
 CPP = "How does template specialisation work in C++?"
 
 
-def answer(request: ScriptedRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """A model that takes one fact from what it is told, and answers shortly."""
     said = request.prompt
     if "How much will it matter" in said:

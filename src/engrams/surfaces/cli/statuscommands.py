@@ -157,7 +157,9 @@ def config(
 
 
 def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
-    """List settings: name, value, origin, default, and why it has no effect, if so. SettingsError: there are none."""
+    """List settings: name, value, origin, default.
+
+    ``unused``: why a value has no effect. SettingsError: there are none."""
     from engrams.settings import names, secret_names, suggest
 
     loaded = options.load()
@@ -201,7 +203,7 @@ def _default_to_json(default: Any) -> Any:
 
 
 def _find_unused(name: str, values: Mapping[str, Any]) -> str:
-    """Explain why a model that is named is not in use; empty: it is, or names none."""
+    """Explain why a named model is not in use; empty: it is."""
     section, _, field = name.partition(".")
     provider = values[section].get("provider") if field == "model" else None
     return f"not in use: {section}.provider is {provider}" if provider in _MODELLESS else ""

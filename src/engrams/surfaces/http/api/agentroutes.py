@@ -271,7 +271,9 @@ def to_agent_trace(trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bo
 
 
 def _measure_scored(trace: Trace, engine: MemoryEngine) -> dict[str, tuple[float, ...]]:
-    """Compute likeness, recency and importance as scored; empty where a score is no sum of them."""
+    """Compute likeness, recency and importance as scored.
+
+    Empty where a score is no sum of them."""
     section = engine.settings.read
     weights = {"cos": section.weights.dense, "recency": section.weights.recency, "importance": section.weights.importance}
     if section.fusion != "sum" or not all(weights.values()):
@@ -280,7 +282,7 @@ def _measure_scored(trace: Trace, engine: MemoryEngine) -> dict[str, tuple[float
 
 
 def _measure_records(trace: Trace, records: Mapping[str, Record], owner: Scope, engine: MemoryEngine) -> dict[str, tuple[float, ...]]:
-    """Compute likeness to the query as it was understood, recency and importance of records."""
+    """Compute likeness to the understood query, recency and importance."""
     now, section, cosines = engine.now(), engine.settings.read, _query_cosines(trace, owner, engine)
     taus = {True: section.longterm_days, False: section.recency_days}
     return {
@@ -297,7 +299,7 @@ def _complete_parts(row: SearchTraceRow) -> dict[str, float]:
 
 
 def _query_cosines(trace: Trace, owner: Scope, engine: MemoryEngine) -> dict[str, float]:
-    """Compute the cosine of query and candidates by id; 0 without a vector."""
+    """Compute cosines to the query by id; 0 without a vector."""
     card, ids = engine.embedder.card, [row.id for row in trace.rows]
     if not ids or not card.dimension:
         return dict.fromkeys(ids, 0.0)

@@ -45,7 +45,10 @@ def kinds(found: EntityNet) -> dict[str, str]:
         ("He studies at Brookfield University.", {"Brookfield University": "organisation"}),
         ("We hiked up Mount Rigi.", {"Mount Rigi": "place"}),
         ("The deadline of Project Atlas is near.", {"Project Atlas": "project"}),
-        ("My cat Minka sleeps, and a dog named Brutus barks.", {"Minka": "animal", "Brutus": "animal"}),
+        (
+            "My cat Minka sleeps, a dog named Brutus barks, and I have Oscar, my guinea pig.",
+            dict.fromkeys(("Minka", "Brutus", "Oscar"), "animal"),
+        ),
         ("I saw Emma's brother.", {"Emma": "person"}),
         (
             'She read "Becoming Nicole" at a Harry Potter trivia, then at Harry Potter movies, once for Harry Potter films.',

@@ -24,7 +24,8 @@ from engrams.text.stopwords import STOP
 from engrams.types import Entity, EntityKind, EntityLink, EntityNet
 
 PREFIX = "entity:"
-_LISTED, _SPOKE = 2, 5
+_LISTED, _TOLD, _SPOKE = 2, 3, 5
+"""Votes of a list of names, of "my dog Max" (where Max is listed as a person's name), and of having spoken."""
 _BEINGS = (EntityKind.PERSON, EntityKind.ANIMAL, EntityKind.WORK)
 """Kinds of which names are often ordinary words."""
 _MOST_TOGETHER = 8
@@ -70,7 +71,7 @@ def _count_names(found: Mapping[str, MemoryNames], lower: Set[str], speakers: Ma
             words, opens = _trim(name, lower)
             tally = tallies.setdefault(_key(words), NameTally())
             tally.spellings[" ".join(words)] += 1
-            tally.votes.update(name.kinds)
+            tally.votes.update({kind: _TOLD if kind is EntityKind.ANIMAL else 1 for kind in name.kinds})
             (tally.opening if opens and not name.owns else tally.memories).add(id)
     return tallies
 

@@ -17,6 +17,7 @@ from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPag
 from engrams.read import searchpipeline
 from engrams.read.cues import extract_turn_query
 from engrams.read.readrequest import Filter, Moment, ReadRequest, parse_request, to_as_of, visible_scopes
+from engrams.session.chatanswers import AnsweredChat, answer_chat
 from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import NO_META, Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
 from engrams.write import manualedits, sourcechanges
@@ -42,11 +43,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 class MemoryEngine:
     """Durable, layered, explainable memory for LLM agents.
 
-    Thread safe; several processes may work on one home.
-
-    A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one string. An owner-only scope reads everything the
-    owner has; a deeper one reads itself and the scopes above it. ``as_of`` on any read is a time, its text (``"2025-01-31"``), or an
-    ``AsOf(valid=…, known=…)``."""
+    Thread safe; several processes may work on one home. A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or
+    one string: an owner's reads everything of that owner, a deeper one itself and those above it. ``as_of`` on any read is a time, its
+    text (``"2025-01-31"``), or an ``AsOf(valid=…, known=…)``."""
 
     def __init__(self, deps: EngineDeps) -> None:
         self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
@@ -139,10 +138,9 @@ class MemoryEngine:
     ) -> SearchResult:  # fmt: skip
         """Find the memories that answer ``query``, best first.
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived ones. The trace explains."""
-        parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
-        found = searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
+        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
         if as_of is None:
-            parts.usage.note(found, place)
+            self._components.usage.note(found, Scope.of(scope))
         return found
 
     def explain(
@@ -150,7 +148,8 @@ class MemoryEngine:
         where: Filter | None = None, history: bool = False,
     ) -> SearchResult:  # fmt: skip
         """Search with the same filters, without counting use."""
-        parts, place, number = self._open(), Scope.of(scope), self._cap_limit(limit)
+        parts, place = self._open(), Scope.of(scope)
+        number = self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
         return searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
@@ -186,6 +185,11 @@ class MemoryEngine:
             return parts.build_context(asked if silent else replace(asked, summary=parts.find_summary(place, session)), tokens)
 
         return read(frozenset(), False) if silent else parts.delivery.deliver(key, text, read)
+
+    def chat(self, messages: str | Sequence[Meta], *, scope: Place, session: str = "", limit: int | None = None) -> AnsweredChat:
+        """Answer by the chat model with what is recalled; store both messages.
+        ``messages``: a person's words, or the conversation so far. ``limit``: most memories; 0: none. SettingsError: no chat model."""
+        return answer_chat(self, messages, Scope.of(scope), session, limit)
 
     def get(self, id: str, *, scope: Place) -> Record:
         """Get one memory of this owner by its id.
@@ -240,8 +244,7 @@ class MemoryEngine:
 
     def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
         """Run due jobs here and now. True: none is left."""
-        parts = self._open()
-        parts.usage.flush()
+        (parts := self._open()).usage.flush()
         done = parts.runner.drain(timeout, progress)
         if self.vault is not None:
             self.vault.write()
@@ -390,9 +393,6 @@ class MemoryEngine:
     def _put_away(self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec) -> None:
         asked, words = WriteBatch("", reason, self._clock(), jobs=jobs), self.settings.write.min_words
         self._components.drop_from_tiers(owner, sourcechanges.forget_records(records, self._store, asked, words))
-
-    def _cap_limit(self, limit: int | None) -> int:
-        return self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
 
     def _open(self) -> EngineComponents:
         if self._closed:

@@ -11,10 +11,11 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.aio import AsyncMemoryEngine
 from engrams.errors import EngramsError
 from engrams.ports import Condition, Where
 from engrams.surfaces.adapters import MemoryClient
-from engrams.testing import ScriptedModel, SettableClock
+from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
@@ -52,6 +53,37 @@ async def test_the_client_chats_searches_and_adds(home: Path) -> None:
             assert answer["memory_hits"][0]["id"] == receipt.id
             assert await client.list_all("work")
             assert await client.list_all("other") == []
+
+
+@pytest.mark.covers("S2.12")
+async def test_the_engine_chats(home: Path) -> None:
+    """``MemoryEngine.chat``: words or messages in, the answer and what was recalled out; both are stored, and learned from."""
+    with ScriptedModel() as model:
+        said = {"turn": 1, "text": "The user keeps the spare key under the blue pot", "quote": "under the blue pot"}
+        model.when("blue pot", {"statements": [{**said, "subject": "user", "predicate": "keeps", "object": "the spare key"}]})
+        chat = {"chat__provider": "openai", "chat__url": f"{model.url}/v1", "chat__model": "m", "chat__retries": 0}
+        with engrams.open(home=home, preset="proxy", jobs__workers=0, vault__git=False, **chat) as engine:
+            model.say("Noted.")
+            first = engine.chat("I keep the spare key under the blue pot.", scope=CHAT)
+            assert (first.text, first.hits) == ("Noted.", ())
+            assert model.requests[-1].messages == (("user", "I keep the spare key under the blue pot."),)
+            engine.drain()
+            assert [one.text for one in engine.list(scope=CHAT, kinds=(Kind.FACT,)).records] == [said["text"]]
+            model.say("Under the blue pot.")
+            asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Where is the spare key?"}]
+            answer = await AsyncMemoryEngine(engine).chat(asked, scope=CHAT, session="s", limit=1)
+            assert (answer.text, answer.model) == ("Under the blue pot.", "m")
+            assert [hit.record.text for hit in answer.hits] == ["I keep the spare key under the blue pot."]
+            sent = model.requests[-1].messages
+            assert sent[0] == ("system", "Be brief.")
+            assert "under the blue pot" in sent[1][1] and sent[1][1].endswith("Where is the spare key?")
+            assert [one.text for one in engine.list(scope=CHAT, kinds=(Kind.TURN,), where={"role": "assistant"}).records]
+            model.say("Hello.")
+            assert engine.chat("Where is the spare key?", scope=CHAT, limit=0).context is None
+            with pytest.raises(EngramsError, match="Nobody asks"):
+                engine.chat([{"role": "system", "content": "x"}], scope=CHAT)
+    with temp_engine() as engine, pytest.raises(EngramsError, match="no chat model"):
+        engine.chat("hello", scope=CHAT)
 
 
 @pytest.mark.covers("S2.26", "S2.27")

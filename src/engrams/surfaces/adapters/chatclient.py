@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engrams.errors import InputError, SettingsError
-from engrams.types import Hit, Json, Kind, Receipt, Record, Scope, Turn
+from engrams.errors import SettingsError
+from engrams.types import Hit, Json, Kind, Receipt, Record, Scope
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -17,7 +17,6 @@ GLOBAL = "global"
 """Conversation whose memories all others see: the owner's own scope."""
 
 _LEARNED_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
-_MARKS = ("<memory_context>", "</memory_context>")
 
 
 class MemoryClient:
@@ -106,31 +105,10 @@ class MemoryClient:
         return self._owner if conversation == GLOBAL else self._owner.within("conversation", conversation or "default")
 
     def _answer(self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int) -> dict[str, Json]:
-        from engrams.ports import ChatMessage, ChatRequest
-
-        model = self.engine.chat_model
-        if model is None:
-            raise SettingsError("There is no chat model to answer.", hint="Set chat.provider, chat.url and chat.model.")
-        last = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].get("role") == "user"), -1)
-        if last < 0:
-            raise InputError("Nobody asks anything.", hint="Give a message with the role user.")
-        said = str(messages[last].get("content") or "")
-        hits, text = self._recall(said, scope, top_k)
-        self.engine.observe(Turn(said), scope=scope)
-        prompt = [ChatMessage(str(one.get("role", "user")), str(one.get("content") or "")) for one in messages]
-        if text:
-            prompt[last] = ChatMessage("user", f"{_MARKS[0]}\n{text}\n{_MARKS[1]}\n\n{said}")
-        answer = model.ask(ChatRequest(tuple(prompt), "chat", temperature=None))
-        self.engine.observe(Turn(answer.text, role="assistant"), scope=scope)
+        answer = self.engine.chat(messages, scope=scope, limit=max(top_k, 0))
         choice = {"index": 0, "message": {"role": "assistant", "content": answer.text}, "finish_reason": "stop"}
-        return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": [_hit_to_dict(hit) for hit in hits]}
-
-    def _recall(self, said: str, scope: Scope, top_k: int) -> tuple[tuple[Hit, ...], str]:
-        """Return hits and context text; neither with ``top_k`` 0."""
-        if top_k <= 0 or not said.strip():
-            return (), ""
-        context = self.engine.context(said, scope=scope, limit=top_k)
-        return context.hits, context.text
+        hits = [_hit_to_dict(hit) for hit in answer.hits]
+        return {"object": "chat.completion", "model": answer.model, "choices": [choice], "memory_hits": hits}
 
     def _list_records(self, scope: Scope, summary: bool) -> list[dict[str, Json]]:
         kinds = (Kind.TURN, Kind.NOTE, *_LEARNED_KINDS, *((Kind.SUMMARY,) if summary else ()))

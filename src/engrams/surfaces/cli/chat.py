@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engrams import clock
@@ -15,7 +14,6 @@ from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, format_time
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-    from engrams.ports import ChatMessage
     from engrams.types import Hit, Receipt, Record
 
 app = new_app()
@@ -47,7 +45,7 @@ class TerminalChatSession:
     engine: MemoryEngine
     scope: tuple[str, ...]
     session: str
-    messages: list[ChatMessage] = field(default_factory=list)
+    messages: list[dict[str, str]] = field(default_factory=list)
     hits: tuple[Hit, ...] = ()
     shown: tuple[str, ...] = ()
     last_question: str = ""
@@ -60,7 +58,7 @@ class TerminalChatSession:
 
         if self.incognito:
             self.hits = ()
-            return self._ask_model(text, "") if self.engine.chat_model else "Incognito: nothing is read or stored."
+            return self._ask_incognito(text) if self.engine.chat_model else "Incognito: nothing is read or stored."
         pending, self.pending = self.pending, None
         answered = [hit.record.id for hit in self.hits] if is_question(self.last_question) else []
         outcome = self.engine.control.turn(text, scope=self.scope, session=self.session, pending=pending, answered=answered)
@@ -74,20 +72,14 @@ class TerminalChatSession:
         from engrams.types import Turn
 
         self.last_question = text
-        turn = Turn(text, session=self.session)
         if self.engine.chat_model is None:
             found = self.engine.search(text, scope=self.scope, limit=_NEAREST)
             self._keep_hits(() if found.abstain or not self.is_recall_on else found.hits)
-            receipt = self.engine.add(turn, scope=self.scope)
+            receipt = self.engine.add(Turn(text, session=self.session), scope=self.scope)
             return self._quote_memory(text, receipt)
-        by_turn = self.engine.settings.delivery.by_turn
-        ask = partial(self.engine.deliver, session=self.session) if by_turn else self.engine.context
-        context = ask(text, scope=self.scope)
-        self._keep_hits(() if context.abstain else context.hits)
-        self.engine.observe(turn, scope=self.scope)
-        reply = self._ask_model(text, context.text)
-        self.engine.observe(Turn(reply, role="assistant", session=self.session), scope=self.scope)
-        return reply
+        answer = self.engine.chat(self._list_messages(_SYSTEM, text), scope=self.scope, session=self.session)
+        self._keep_hits(answer.hits)
+        return self._keep_exchange(text, answer.text)
 
     @property
     def is_recall_on(self) -> bool:
@@ -137,15 +129,19 @@ class TerminalChatSession:
             )
         return f"Noted: {'; '.join(learned)}" if learned else "Noted."
 
-    def _ask_model(self, text: str, remembered: str) -> str:
+    def _ask_incognito(self, text: str) -> str:
         from engrams.ports import ChatMessage, ChatRequest
 
         model = self.engine.chat_model
         assert model is not None
-        self.messages.append(ChatMessage("user", text))
-        system = f"{_SYSTEM}\n\n<memory>\n{remembered}\n</memory>" if remembered else _PLAIN if self.incognito else _SYSTEM
-        reply = model.ask(ChatRequest((ChatMessage("system", system), *self.messages[-_TURNS:]), "chat", temperature=None)).text
-        self.messages.append(ChatMessage("assistant", reply))
+        prompt = tuple(ChatMessage(one["role"], one["content"]) for one in self._list_messages(_PLAIN, text))
+        return self._keep_exchange(text, model.ask(ChatRequest(prompt, "chat", temperature=None)).text)
+
+    def _list_messages(self, system: str, text: str) -> list[dict[str, str]]:
+        return [{"role": "system", "content": system}, *self.messages[1 - _TURNS :], {"role": "user", "content": text}]
+
+    def _keep_exchange(self, text: str, reply: str) -> str:
+        self.messages += [{"role": "user", "content": text}, {"role": "assistant", "content": reply}]
         return reply
 
     def _explain_last(self) -> str:

@@ -55,6 +55,11 @@ class Door:
         last = [request for request in self.model.requests if request.text and request.schema is None][-1]
         return "\n".join(text for _, text in last.messages)
 
+    def prompt_of(self, message: str) -> str:
+        """What stood before this message when the model was last asked it."""
+        asked = [request.messages for request in self.model.requests if request.messages and request.messages[-1] == ("user", message)]
+        return "\n".join(text for _, text in asked[-1][:-1])
+
     def run(self, *arguments: str, status: int = 0, stdin: str = "") -> str:
         """The command on the same home; what it printed."""
         return run(self.home, "--preset", self.preset, arguments=arguments, status=status, stdin=stdin)

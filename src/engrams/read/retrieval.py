@@ -101,23 +101,29 @@ def asks_only(record: Record) -> bool:
 
 
 def _take_nearest(pool: CandidatePool, request: ReadRequest, deps: ReadDeps) -> tuple[CandidatePool, dict[str, Record]]:
-    """Take the nearest memories but the owner's questions, with records."""
-    most, order = deps.settings.routing.recent_limit, np.argsort(-pool.cos, kind="stable")
+    """Take the nearest memories but the owner's questions, with records.
+
+    So many of the working tier, where the same may have been said often, and so many of the recent one."""
+    most, order = deps.settings.routing.recent_limit, np.argsort(-pool.cos, kind="stable").tolist()
+    taken: dict[Tier, list[int]] = {Tier.WORKING: [], Tier.RECENT: []}
     known: dict[str, Record] = {}
     for start in range(0, len(order), _LOOKED_AT):
-        found = deps.records.get(request.scope.owner, [pool.ids[place] for place in order[start : start + _LOOKED_AT]])
-        known |= {record.id: record for record in found if not (deps.hide_questions and asks_only(record))}
-        if len(known) >= most:
+        some = {pool.ids[place]: place for place in order[start : start + _LOOKED_AT]}
+        known |= {record.id: record for record in deps.records.get(request.scope.owner, list(some))}
+        for name, place in some.items():
+            if name in known and not (deps.hide_questions and asks_only(known[name])):
+                taken.setdefault(known[name].tier, []).append(place)
+        if len(taken[Tier.RECENT]) >= most:
             break
-    chosen = np.array([place for place in order if pool.ids[place] in known][:most], np.int64)
-    columns = {name: getattr(pool, name)[chosen] for name in (*_COLUMNS, "voice")}
-    return replace(pool, ids=PositionedIds([pool.ids[place] for place in chosen]), **columns), known
+    nearest = sorted((*taken[Tier.RECENT][:most], *taken[Tier.WORKING][:most]), key=lambda place: -pool.cos[place])
+    columns = {name: getattr(pool, name)[np.array(nearest, np.int64)] for name in (*_COLUMNS, "voice")}
+    return replace(pool, ids=PositionedIds([pool.ids[place] for place in nearest]), **columns), known
 
 
 def _count_apart(records: Sequence[Record]) -> int:
-    """Count memories, a message and what was taken from it as one."""
-    ids = {record.id for record in records}
-    return sum(ids.isdisjoint(quote.source for quote in record.evidence) for record in records)
+    """Count recent memories; a message and its facts are one."""
+    recent = {record.id: record for record in records if record.tier is Tier.RECENT}
+    return sum(recent.keys().isdisjoint(quote.source for quote in record.evidence) for record in recent.values())
 
 
 def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:

@@ -51,11 +51,6 @@ def talk(door: Door, message: str) -> Any:
     return door.post(f"/api/chat/{AGENT}", {"message": message})
 
 
-def sent(door: Door, message: str) -> str:
-    """What stood before this message when the model was last asked it."""
-    return [request.messages[0][1] for request in door.model.requests if request.messages[-1] == ("user", message)][-1]
-
-
 def explain(door: Door, query: str) -> Any:
     return door.post(f"/api/explain/{AGENT}", {"query": query})
 
@@ -86,10 +81,10 @@ def test_what_is_below_the_floor_is_in_no_prompt(door: Door) -> None:
     trace = talk(door, CPP)["trace"]
     assert not selected(trace)
     assert {row["dropped"] for row in trace["rows"]} == {"below_sim_threshold"}
-    assert "Redis" not in sent(door, CPP)
+    assert "Redis" not in door.prompt_of(CPP)
     near = "With what is our session caching done, and with which lifetime?"
     talk(door, near)
-    assert "Redis" in sent(door, near)
+    assert "Redis" in door.prompt_of(near)
 
 
 @pytest.mark.covers("S0.44", "S0.39")
@@ -98,10 +93,10 @@ def test_seeded_facts_reach_a_prompt_by_being_near_only(door: Door) -> None:
     settle(door)
     door.post(f"/api/seed/{AGENT}", {"facts": SEEDED})
     talk(door, CPP)
-    assert "Visby" not in sent(door, CPP)
+    assert "Visby" not in door.prompt_of(CPP)
     came = selected(talk(door, VISBY)["trace"])
     assert came
-    assert [row["text"] for row in came if row["text"] not in sent(door, VISBY)] == []
+    assert [row["text"] for row in came if row["text"] not in door.prompt_of(VISBY)] == []
     ids = {row["id"] for row in came}
     eventually(lambda: ids <= {row["id"] for row in explain(door, VISBY)["rows"] if row["tier"] == "hot"})
     assert {door.get(f"/v1/memories/{id}")["access_count"] for id in ids} == {1}
@@ -125,7 +120,7 @@ def test_a_score_is_the_sum_of_the_document(door: Door) -> None:
 
 @pytest.mark.covers("S0.36", "S0.40")
 def test_asking_again_does_not_shut_out_what_is_long_known(door: Door) -> None:
-    """A question is not its own hit, however often it was asked, and the topics of the long term are still looked into."""
+    """Neither a question that was asked often nor its echoes in the answers stand between it and the topics of the long term."""
     door.post(f"/api/seed/{AGENT}", {"facts": ["The lighthouse keeper of Kopu is called Maarja."]})
     door.post(f"/api/consolidate/{AGENT}")
     asked = "What is the lighthouse keeper of Kopu called?"
@@ -133,7 +128,7 @@ def test_asking_again_does_not_shut_out_what_is_long_known(door: Door) -> None:
         last = talk(door, asked)["trace"]
     assert "topics were searched" in " ".join(last["notes"])
     assert "topics were not searched" not in " ".join(last["notes"])
-    assert "Maarja" in sent(door, asked)
+    assert "Maarja" in door.prompt_of(asked)
     assert asked not in [row["text"] for row in last["rows"]]
 
 

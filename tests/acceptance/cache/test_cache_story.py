@@ -90,7 +90,7 @@ def test_what_is_said_waits_in_the_working_tier(door: Door) -> None:
     listed = json.dumps(door.get("/v1/memories", kind="turn", tier="recent", limit=100))
     assert "nice weather" not in listed
     door.client.post(f"/api/chat/{AGENT}", json={"message": "And now, what leaks?"})
-    assert "valve number 5" in door.sent()
+    assert "valve number 5" in door.prompt_of("And now, what leaks?")
 
 
 @pytest.mark.covers("S0.5", "S0.19", "S0.43", "S0.44", "S0.45", "S0.48", "S0.6")

@@ -128,9 +128,8 @@ class EngineComponents:
         section = self.deps.settings.read
         silent = self.read_deps.is_silent(request.scope, request.session)
         total = 0 if silent else section.context_tokens if tokens is None else tokens
-        budget = promptcontext.ContextTokenBudget(
-            total, min(section.prefix_tokens, int((section.prefix_share or not request.text.strip()) * total)), self.deps.counter
-        )
+        share = section.prefix_share if request.text.strip() else 1.0
+        budget = promptcontext.ContextTokenBudget(total, min(section.prefix_tokens, int(share * total)), self.deps.counter)
         made = promptcontext.build_context(self._restrict_to_rules(request), self.read_deps, budget)
         if made.trace is not None and request.as_of is None:
             self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope)

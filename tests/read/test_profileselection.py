@@ -91,7 +91,7 @@ def test_corrections_have_five_hundred_tokens_of_their_own() -> None:
         ]
         facts = [fact(f"f{n:03}", f"Fact number {n}: something that is so beyond doubt", confidence=1.0) for n in range(200)]
         put(engine, *corrections, *facts)
-        context = engine.context("?", scope=ANN, tokens=2000)
+        context = engine.context("", scope=ANN, tokens=2000)
         head, _, rest = context.prefix.partition("## Facts")
         assert head.count("Correction number") > 10
         assert engine.counter.count(head) <= 500

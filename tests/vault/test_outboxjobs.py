@@ -173,9 +173,10 @@ def test_a_dream_by_model(make: Callable[..., Desk]) -> None:
     memory.write_text("# Memory\n\n## Corrections\n\n- Her name is Anna, not Anne.\n")
     before = memory.read_bytes()
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
-    assert desk.vault.days.dreams.dream(OWNER) is True
-    assert memory.read_bytes() == before and "Only a diary." in (desk.root / paths.diary_path(OWNER, date(2026, 3, 2))).read_text()
-    assert desk.vault.days.dreams.dream(OWNER, force=True)
+    with pytest.raises(ModelError, match="no items"):
+        desk.vault.days.dreams.dream(OWNER)
+    assert memory.read_bytes() == before
+    assert desk.vault.days.dreams.dream(OWNER), "a dream that failed leaves the notes to the next one"
     found = memorymd.parse(memory.read_text())
     assert len(found) == 50 and any(item.is_correction and "Anna" in item.text for item in found)
 

@@ -124,8 +124,8 @@ def test_the_gate_of_the_profile(fields: dict[str, Any], admitted: bool) -> None
 
 @pytest.mark.covers("S1.20")
 def test_only_what_passes_the_gate_enters_the_profile() -> None:
-    """With `read.profile` user, as in the preset of the engine's document, others' facts are found by a search only."""
-    assert load({"preset": "engine"}, environ={}).settings.read.profile == "user"
+    """With `read.profile` user, as by default, others' facts are found by a search only."""
+    assert load({}, environ={}).settings.read.profile == "user"
     for profile, shown in (("user", False), ("all", True)):
         with temp_engine(jobs__workers=0, read__profile=profile) as engine:
             engine.add("I live in Berlin", scope=ANN)

@@ -42,6 +42,7 @@ from engrams.ports.jobqueue import UpkeepGatekeeper as UpkeepGatekeeper
 from engrams.ports.jobqueue import UpkeepObstacle as UpkeepObstacle
 from engrams.ports.memoryapi import MemoryApi as MemoryApi
 from engrams.ports.memoryapi import MemoryReader as MemoryReader
+from engrams.ports.memoryfiles import CORE_PIECE as CORE_PIECE
 from engrams.ports.memoryfiles import DAILY as DAILY
 from engrams.ports.memoryfiles import DREAM as DREAM
 from engrams.ports.memoryfiles import NOTE_PIECE as NOTE_PIECE

@@ -19,6 +19,9 @@ stored records), ``reason``. Only where ``vault.enabled`` is there anyone to do 
 NOTE_PIECE = "note_file"
 """Metadata key of a record that is a piece of a note: it has no file of its own, and is made anew from the note."""
 
+CORE_PIECE = "core"
+"""Category of the pieces of MEMORY.md."""
+
 Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
 """Why something is written down; it becomes the heading."""
 

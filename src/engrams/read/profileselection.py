@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.confidencedecay import ambient_score
 from engrams.read.linkexpansion import NodeEdgeCache, mark_outdated
+from engrams.read.notelines import add_core_lines
 from engrams.read.promptrendering import DOUBTED, frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
@@ -37,21 +39,36 @@ def fits_profile(record: Record) -> bool:
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope or a conversation of theirs, not in a project; or
     stated as a fact, as it is. Lasting: a lasting category, no end, no hearsay or supposition, no event but a change of state."""
     if record.kind is Kind.NOTE:
-        return all(label in _OWN_LABELS for label in record.scope.labels[2::2])
+        return _is_own(record)
     if record.kind not in _DESCRIBING or not (record.subject or record.category):
         return True
     names, subject = (_USER, record.scope.labels[1].casefold()), record.subject.casefold()
     theirs = subject in names or subject.startswith(f"{_USER}'s ")
-    inside = all(label in _OWN_LABELS for label in record.scope.labels[2::2])
     passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
     ends = record.valid_to is not None and not record.superseded_by
     lasts = not ends and not passing and not any(record.meta.get(name) for name in _UNLASTING)
-    return theirs and inside and lasts
+    return theirs and _is_own(record) and lasts
+
+
+def _is_own(record: Record) -> bool:
+    """Return True in the owner's scope or conversations, not in projects."""
+    return all(label in _OWN_LABELS for label in record.scope.labels[2::2])
+
+
+def fits_core(record: Record) -> bool:
+    """Test for a statement in the owner's own scope, no hearsay."""
+    return _is_own(record) and not any(record.meta.get(name) for name in _UNLASTING)
+
+
+def has_ended(record: Record, now: datetime) -> bool:
+    """Test for a statement whose time is over."""
+    return record.valid_to is not None and record.valid_to <= now
 
 
 def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
-    """Filter by the setting: ``all``, or only what ``fits_profile``."""
-    return [record for record in records if profile == "all" or fits_profile(record)]
+    """Filter by the setting: ``all``, ``core``, or only what ``fits_profile``."""
+    fits = {"core": fits_core, "user": fits_profile}.get(profile)
+    return [record for record in records if fits is None or fits(record)]
 
 
 def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
@@ -63,7 +80,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
         if section.profile_order == "ambient":
             fresh.sort(key=lambda record: (-ambient_score(record, request.now), record.id))
         return _fit_statements(fresh, tokens, section, counter)
-    if not section.correction_tokens:
+    if not section.correction_tokens and section.profile != "core":
         asked = _profile_query(request, min(_READ, _SPARE + tokens // _USUAL), section.profile_notes)
         key = (request.reach, request.kinds, tokens)
         seen = tuple((slot.id, slot.version) for slot in deps.records.slots(asked)) if request.as_of is None else ()
@@ -79,7 +96,10 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
                 deps.profiles.keep(key, seen, kept)
             return kept
     every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
-    return _fit_statements(_filter_standing(every, section), tokens, section, counter)
+    standing = _filter_standing(every, section)
+    if section.profile == "core":
+        standing = add_core_lines([one for one in standing if not has_ended(one, request.now)], request, deps, tokens, counter)
+    return _fit_statements(standing, tokens, section, counter)
 
 
 def mark_doubtful(records: Sequence[Record], request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from engrams.ports import TokenCounter
 from engrams.read.adjacentturns import drop_shown, with_neighbours
+from engrams.read.notelines import drop_said_lines
 from engrams.read.profileselection import mark_doubtful, select_profile
 from engrams.read.promptrendering import (
     conversation_frame,
@@ -59,6 +60,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     style = deps.settings.line_format
     told = profile if style == "text" else []
     hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*profile, *latest], told)
+    hits = drop_said_lines(hits, profile)
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
     kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter)
     return _assemble(prefix, profile, kept, found, request, budget, latest, style)

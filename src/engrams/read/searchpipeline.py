@@ -13,6 +13,7 @@ from engrams.ports import CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr
 from engrams.read.linkexpansion import GroupedHits, NodeEdgeCache, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
+from engrams.read.notelines import find_note_echoes
 from engrams.read.querypreparation import PreparedQuery, prepare_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.rerank import rerank
@@ -162,6 +163,8 @@ def _choose_hits(
     deps: ReadDeps,
     stages: SearchStageTimer,
 ) -> tuple[Hit, ...]:
+    echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
+    dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
     dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)

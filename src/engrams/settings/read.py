@@ -128,11 +128,14 @@ class ReadSettings(SettingsSection):
     profile_order: Literal["believed", "ambient"] = Field(
         "believed", description="believed: corrections, rules, then by confidence. ambient: by age, use, kind, trust and strength."
     )
-    profile: Literal["all", "user"] = Field("user", description="Facts in the profile. user: lasting facts about the user only.")
+    profile: Literal["all", "user", "core"] = Field(
+        "user",
+        description="Facts in the profile. user: lasting facts about the user only. core: all of the owner's own, and MEMORY.md.",
+    )
     context_limit: int = Field(40, ge=0, description="Most hits in a context, as far as its budget goes. 0: as `read.limit`.")
     prefix_tokens: int = Field(600, ge=0, description="Tokens of that budget that the stable profile may use.")
     prefix_share: Share = Field(
-        0.2, ge=0, le=1, description="Share of the budget that the profile may use at most. 0: none beside a question."
+        0.2, ge=0, le=1, description="Share of the budget that the profile may use beside a question; without one, all of it."
     )
     correction_tokens: int = Field(0, ge=0, description="Tokens of the profile kept for corrections.")
     overflow: Literal["skip", "stop"] = Field("skip", description="What does not fit is passed over (skip), or ends the profile (stop).")

@@ -11,6 +11,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest, NoteFlushRequest, RecordQuery, ScopeReach
 from engrams.text.measures import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
+from engrams.vault.notelines import NoteLineLedger
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import daily_path
 
@@ -28,8 +29,8 @@ _LONGEST = 200
 class VaultDailyNoteWriter:
     """Writer of daily notes: by a model, else by rules."""
 
-    def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
-        self._parts, self._chat = parts, chat
+    def __init__(self, parts: VaultDeps, lines: NoteLineLedger, chat: ChatModel | None = None) -> None:
+        self._parts, self._lines, self._chat = parts, lines, chat
 
     def flush(self, asked: NoteFlushRequest) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
@@ -44,6 +45,8 @@ class VaultDailyNoteWriter:
         with parts.lock:
             if parts.state.get_fact(mark):
                 return False
+            # Before the file: what is written must be known to follow from these.
+            self._lines.draw(asked.owner, lines, said)
             written = self.append(asked.owner, asked.day or now.date(), f"{now:%H:%M} {asked.reason}", lines)
             parts.state.set_fact(mark, now.isoformat())
         return written
@@ -60,6 +63,7 @@ class VaultDailyNoteWriter:
             return False
         lines = self._make_lines(owner, said)
         with parts.lock:
+            self._lines.draw(owner, lines, said)
             written = self.append(owner, day, f"{parts.clock():%H:%M} daily summary", lines)
             parts.state.set_fact(mark, _hash_turns(said))
         return written

@@ -12,12 +12,13 @@ from typing import Any
 
 from engrams import prompts
 from engrams.clock import parse_time
-from engrams.errors import ConflictError, NotFoundError
+from engrams.errors import ConflictError, ModelError, NotFoundError
 from engrams.ports import DREAM, ChatMessage, ChatModel, ChatRequest, JobSpec, RecordQuery, ScopeReach
-from engrams.types import Kind, Record, Scope, Status, content_hash
+from engrams.types import Kind, Record, Scope, content_hash
 from engrams.vault import memorymd
 from engrams.vault.folderaccess import PlannedFileWrite, hash_bytes
 from engrams.vault.memorymd import MemoryFileItem
+from engrams.vault.notelines import NoteLineLedger, keep_lines
 from engrams.vault.notesearchindex import estimate_tokens
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import daily_path, diary_path, memory_path
@@ -28,7 +29,6 @@ PAUSE = 60.0
 """Seconds between the tries of a dream whose model fails."""
 
 _TRIES = 3
-_LISTED = 40
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -66,24 +66,24 @@ class DreamPlan:
 class DreamRunner:
     """Plans and applies dreams: daily notes consolidated into MEMORY.md. Thread safe."""
 
-    def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
-        self._parts, self._chat = parts, chat
+    def __init__(self, parts: VaultDeps, lines: NoteLineLedger, chat: ChatModel | None = None) -> None:
+        self._parts, self._lines, self._chat = parts, lines, chat
 
     def dream(
         self, owner: Scope, days: int = _BY_HAND, *, force: bool = False, confirm: bool | None = None, today: date | None = None
     ) -> bool:
         """Consolidate daily notes into MEMORY.md, or hold the plan for confirmation.
 
-        False: no notes in these days, or nothing new in them. ModelError: the model failed; MEMORY.md is untouched and the same notes are
-        dreamed again next time."""
+        False: no notes in these days, nothing new in them, or nothing that lasts. ModelError: the model failed, or gave no items;
+        MEMORY.md is untouched and the same notes are dreamed again next time."""
         plan = self.plan(owner, days, force, today)
         if plan is None:
             return False
         if self._parts.settings.dream_confirm if confirm is None else confirm:
             self.hold_plan(plan)
-            return True
-        self.apply(plan)
-        return True
+        else:
+            self.apply(plan)
+        return plan.memory is not None
 
     def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
         """Plan the consolidation of the last days' notes (30 at most).
@@ -99,14 +99,19 @@ class DreamRunner:
             return None
         data = parts.disk.read(memory_path(owner)) or b""
         memory = data.decode("utf-8", "replace")
-        if self._chat is not None:
-            return self._ask_model(self._chat, owner, memory, notes, (today, hash_bytes(data), source))
-        known, new = memorymd.parse(memory), _often_noted(memorymd.parse(notes, fresh=True), parts.settings.core_days)
-        tidied = memorymd.tidy(known, new, self._find_gone(owner, (*known, *new)), self._find_topics(owner), parts.settings.memory_items)
-        diary = _render_diary(tidied)
-        return DreamPlan(
-            owner.key, str(today), memorymd.render(tidied.items), diary, hash_bytes(data), source, tidied.added, tidied.dropped
-        )
+        known, new = memorymd.parse(memory), memorymd.parse(notes, fresh=True)
+        gone = self._lines.find_gone(owner, [item.text for item in (*known, *new)])
+        if self._chat is None:
+            often = _often_noted(new, parts.settings.core_days)
+            tidied, told = memorymd.tidy(known, often, gone, self._find_topics(owner), parts.settings.memory_items), ""
+        else:
+            items, told = self._ask_model(self._chat, keep_lines(memory, gone), keep_lines(notes, gone))
+            tidied = memorymd.compare(known, items, gone)
+            fresh = {item.text for item in tidied.items} - {item.text for item in (*known, *new)}
+            self._lines.redraw(owner, fresh, [item.text for item in (*known, *new)])
+        new_memory = memorymd.render(tidied.items) if tidied.items or known else None
+        diary = "\n\n".join(filter(None, (told, _render_diary(tidied))))
+        return DreamPlan(owner.key, str(today), new_memory, diary, hash_bytes(data), source, tidied.added, tidied.dropped)
 
     def hold_plan(self, plan: DreamPlan) -> None:
         """Keep a plan until it is confirmed."""
@@ -190,8 +195,9 @@ class DreamRunner:
                 found.append(data.decode("utf-8", "replace").strip())
         return "\n\n".join(found)
 
-    def _ask_model(self, chat: ChatModel, owner: Scope, memory: str, notes: str, marks: tuple[date, str, str]) -> DreamPlan:
-        most = self._parts.settings.memory_items
+    def _ask_model(self, chat: ChatModel, memory: str, notes: str) -> tuple[tuple[MemoryFileItem, ...], str]:
+        """Ask for the new items, and the model's words on them."""
+        most, held = self._parts.settings.memory_items, memorymd.parse(memory)
         quoted = [prompts.quote(text[-60_000:]) for text in (memory, notes)]
         prompt = prompts.load("dream").render(memory=quoted[0], notes=quoted[1], limit=str(most))
         size = min(8000, 500 + estimate_tokens(memory) * 2 + estimate_tokens(notes))
@@ -199,31 +205,13 @@ class DreamRunner:
         told = answer.data if isinstance(answer.data, dict) else {}
         rows = [row for row in told.get("items") or () if isinstance(row, dict)]
         found = [MemoryFileItem(str(row["topic"]), text) for row in rows if (text := " ".join(str(row["text"]).split()))]
-        diary = str(told.get("diary") or "").strip() or "The model told nothing about it."
-        if not found:
-            return DreamPlan(owner.key, str(marks[0]), None, diary, marks[1], marks[2])
-        held = memorymd.parse(memory)
+        if not found and (held or "items" not in told):
+            raise ModelError("The model gave no items for MEMORY.md.", hint="It stays as it was; the same notes are dreamed again.")
         # The model may not drop a correction.
         found += [
             item for item in held if item.is_correction and not any(content_hash(item.text) == content_hash(new.text) for new in found)
         ]
-        kept = memorymd.tidy(found, (), (), {}, most).items
-        before = {content_hash(item.text): item.text for item in held}
-        after = {content_hash(item.text): item.text for item in kept}
-        added = tuple(text for name, text in after.items() if name not in before)
-        dropped = tuple((text, "by the model") for name, text in before.items() if name not in after)
-        return DreamPlan(owner.key, str(marks[0]), memorymd.render(kept), diary, marks[1], marks[2], added, dropped)
-
-    def _find_gone(self, owner: Scope, known: Sequence[MemoryFileItem]) -> set[str]:
-        """Find items of MEMORY.md whose memories were forgotten; return their hashes."""
-        reach = ScopeReach(owner, (owner,), tree=True)
-        gone: set[str] = set()
-        for item in known:
-            name = content_hash(item.text)
-            found = self._parts.store.find(RecordQuery(reach, statuses=tuple(Status), hash=name, limit=20)).records
-            if found and not any(record.status in (Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED) for record in found):
-                gone.add(name)
-        return gone
+        return memorymd.tidy(found, (), (), {}, most).items, str(told.get("diary") or "").strip()
 
     def _find_topics(self, owner: Scope) -> dict[str, str]:
         page = self._parts.store.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), _STATED, limit=1000))
@@ -252,8 +240,8 @@ def _topic_of(record: Record) -> str:
 
 def _render_diary(tidied: memorymd.MemoryItemTidyResult) -> str:
     lines = [f"Brought in {len(tidied.added)}, dropped {len(tidied.dropped)}, {len(tidied.items)} items now."]
-    lines += [f"- in: {text}" for text in tidied.added[:_LISTED]]
-    lines += [f"- out ({why}): {text}" for text, why in tidied.dropped[:_LISTED]]
+    lines += [f"- in: {text}" for text in tidied.added]
+    lines += [f"- out ({why}): {text}" for text, why in tidied.dropped]
     return "\n".join(lines)
 
 

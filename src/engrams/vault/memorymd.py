@@ -95,7 +95,18 @@ def tidy(
         others = [item for item in items if not item.is_correction]
         dropped += [(item.text, "no room") for item in others[: len(others) - room]]
         items = [*corrections[-most:], *(others[len(others) - room :] if room else [])]
-    return MemoryItemTidyResult(tuple(items), tuple(dropped), tuple(text for text in added if any(item.text == text for item in items)))
+    stays = {content_hash(item.text) for item in items}
+    out = {content_hash(text): (text, why) for text, why in dropped if content_hash(text) not in stays}
+    came = tuple(text for text in added if any(item.text == text for item in items))
+    return MemoryItemTidyResult(tuple(items), tuple(out.values()), came)
+
+
+def compare(known: Sequence[MemoryFileItem], items: Sequence[MemoryFileItem], gone: Collection[str]) -> MemoryItemTidyResult:
+    """Compare a model's items with those before: which came in, which went."""
+    before = {content_hash(item.text): item.text for item in known}
+    after = {content_hash(item.text): item.text for item in items}
+    dropped = tuple((text, "no longer so" if name in gone else "by the model") for name, text in before.items() if name not in after)
+    return MemoryItemTidyResult(tuple(items), dropped, tuple(text for name, text in after.items() if name not in before))
 
 
 def _is_alike(item: MemoryFileItem, words: frozenset[str], other: MemoryFileItem, held: frozenset[str]) -> bool:

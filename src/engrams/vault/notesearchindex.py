@@ -13,9 +13,10 @@ from datetime import UTC, datetime, time
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import NOTE_PIECE, NewRecord, WriteBatch
-from engrams.types import Kind, Layer, Provenance, Record, Scope
+from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, WriteBatch
+from engrams.types import Kind, Layer, Provenance, Record, Scope, content_hash
 from engrams.vault.folderaccess import hash_bytes
+from engrams.vault.notelines import NoteLineLedger, keep_lines, strip_mark
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import DOCUMENTS, find_owner, is_note, parse_day
 
@@ -63,8 +64,21 @@ def split_pieces(
 class NoteSearchIndexer:
     """Index of notes in the store. Call with the vault's lock held."""
 
-    def __init__(self, parts: VaultDeps) -> None:
-        self._parts = parts
+    def __init__(self, parts: VaultDeps, lines: NoteLineLedger) -> None:
+        self._parts, self._lines = parts, lines
+
+    def follow(self, owner: Scope, does: Mapping[str, str]) -> None:
+        """Index the notes anew whose lines changed memories end or bring back."""
+        lines, known = self._lines.find_lines(owner, does), json.loads(self._parts.state.get_fact("notes") or "{}")
+        if not lines:
+            return
+        for path, told in known.items():
+            text = (self._parts.disk.read(path) or b"").decode("utf-8", "replace") if told["owner"] == owner.key and is_note(path) else ""
+            if any(content_hash(strip_mark(line)) in lines for line in text.split("\n") if line.strip()):
+                told["hash"] = ""
+        if any(not told["hash"] for told in known.values()):
+            self._parts.state.set_fact("notes", json.dumps(known))
+            self.sync()
 
     def sync(self) -> int:
         """Index changed notes; return their number; failures are tried again."""
@@ -91,7 +105,7 @@ class NoteSearchIndexer:
                 parts.state.report_problems({path: problem.message}, (path,))
                 continue
             parts.state.report_problems({}, (path,))
-            if path not in told:
+            if path not in told and known.get(path, {}).get("hash") != "":
                 parts.state.touch([(path, {"does": "edit", "actor": "hand", "why": "edited by hand", "scope": owner.key})])
             known[path] = {"hash": hash_bytes(data), "ids": ids, "owner": owner.key}
             count += 1
@@ -112,7 +126,9 @@ class NoteSearchIndexer:
         parts = self._parts
         day = parse_day(path)
         at = datetime.combine(day, time(12), UTC) if day else parts.clock()
-        made = {_hash_piece(piece): piece for piece in split_pieces(text) if piece.text.strip()}
+        if is_note(path):
+            text = keep_lines(text, self._lines.find_gone(owner, text.split("\n")))
+        made = {_hash_piece(piece): piece for piece in split_pieces(text) if _says_something(piece)}
         ids = {mark: held.get(mark) or new_id(at) for mark in made}
         puts = []
         for mark in made.keys() - held.keys():
@@ -135,7 +151,7 @@ class NoteSearchIndexer:
             recorded_at=at,
             # Only the note of a day fades with its age.
             layer=Layer.EPISODIC if parse_day(path) else Layer.SEMANTIC,
-            category="note",
+            category=CORE_PIECE if is_note(path) and not parse_day(path) else "note",
             provenance=Provenance("file", reason="a note", files=(path,)),
             trust=0.95,
             meta={NOTE_PIECE: path, "lines": [piece.first, piece.last]},
@@ -148,6 +164,10 @@ class NoteSearchIndexer:
 
 def _hash_piece(piece: NoteChunk) -> str:
     return hashlib.blake2b(f"{piece.first}\x1f{piece.last}\x1f{piece.text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _says_something(piece: NoteChunk) -> bool:
+    return any(line.strip() and not line.startswith("#") for line in piece.text.split("\n"))
 
 
 def _join_piece(held: Sequence[tuple[int, str, int]]) -> NoteChunk:

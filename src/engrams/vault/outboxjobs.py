@@ -15,6 +15,7 @@ from engrams.vault.dailynotes import VaultDailyNoteWriter
 from engrams.vault.dreamconsolidation import PAUSE, DreamRunner
 from engrams.vault.fileimport import VaultFileImporter
 from engrams.vault.filewriter import VaultFileWriter
+from engrams.vault.notelines import NoteLineLedger
 from engrams.vault.notesearchindex import NoteSearchIndexer
 from engrams.vault.storewrapper import TOPIC
 from engrams.vault.vaultdependencies import VaultDeps, group_by_owner
@@ -30,7 +31,9 @@ class DailyNoteJobHandlers:
 
     def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts = parts
-        self.daily, self.dreams, self.notes = VaultDailyNoteWriter(parts, chat), DreamRunner(parts, chat), NoteSearchIndexer(parts)
+        lines = NoteLineLedger(parts.store, parts.state)
+        self.daily, self.dreams = VaultDailyNoteWriter(parts, lines, chat), DreamRunner(parts, lines, chat)
+        self.notes = NoteSearchIndexer(parts, lines)
         self._planned: dict[str, date] = {}
 
     @property
@@ -49,6 +52,11 @@ class DailyNoteJobHandlers:
         spec = self.dreams.next_job(owner, now)
         if spec is not None:
             self._parts.store.enqueue([spec], now)
+
+    def follow(self, owner: Scope, does: Mapping[str, str]) -> None:
+        """Index notes of changed memories anew; plan the next dream."""
+        self.notes.follow(owner, does)
+        self.plan_dream(owner)
 
     def scrub_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
         """Remove lines that repeat purged texts, and words; count the files."""
@@ -116,9 +124,9 @@ COMPLETE = "complete"
 class VaultOutboxWriter:
     """Writes the files that committed changes asked for (outbox).
 
-    ``written`` is called with the owner of each batch."""
+    ``written`` is called with the owner of each batch, and what was done to each memory."""
 
-    def __init__(self, parts: VaultDeps, intake: VaultFileImporter, written: Callable[[Scope], None]) -> None:
+    def __init__(self, parts: VaultDeps, intake: VaultFileImporter, written: Callable[[Scope, Mapping[str, str]], None]) -> None:
         self.parts, self._intake, self._written = parts, intake, written
         self._writer = VaultFileWriter(parts)
 
@@ -133,7 +141,7 @@ class VaultOutboxWriter:
             notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
             for owner, ids in group_by_owner((entry.owner, entry.record) for entry in entries).items():
                 written += self.write_files(owner, ids, {name: notes[owner, name] for name in ids})
-                self._written(owner)
+                self._written(owner, {name: str(notes[owner, name].get("does", "")) for name in ids})
             self.parts.store.clear([entry.id for entry in entries])
             self._renew_lease(job)
         return written

@@ -23,6 +23,9 @@ TOPIC = "vault"
 GATHER = timedelta(milliseconds=300)
 """Time for which files wait for more: a flush for each memory would delay the next write."""
 
+_SAYING = frozenset({"text", "status", "meta"})
+"""Fields whose change may end a line of a note, or bring it back."""
+
 _NODES = ("tag:", "topic:", "concept:")
 _USE = frozenset({"access_count", "last_accessed"})
 _DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
@@ -37,6 +40,8 @@ class VaultHooks(Protocol):
     ) -> PurgeReport: ...
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]: ...
+
+    def follow(self, changed: Mapping[Scope, Mapping[str, str]]) -> None: ...
 
     def wake(self) -> None: ...
 
@@ -101,6 +106,8 @@ class VaultStore(ForwardingStore):
         jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
         done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs))
         if self.vault is not None:
+            if changed := _find_changed(batch):
+                self.vault.follow(changed)
             self.vault.wake()
         return replace(done, jobs=done.jobs[:-1])
 
@@ -125,6 +132,15 @@ class VaultStore(ForwardingStore):
         if self.vault is not None:
             self.vault.close()
         self._store.close()
+
+
+def _find_changed(batch: WriteBatch) -> dict[Scope, dict[str, str]]:
+    """Find memories whose texts or statuses change; with the change, by owner."""
+    found: dict[Scope, dict[str, str]] = {}
+    for change in batch.changes:
+        if change.fields.keys() & _SAYING:
+            found.setdefault(change.owner, {})[change.id] = change.action
+    return found
 
 
 def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...]:

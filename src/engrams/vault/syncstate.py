@@ -32,6 +32,10 @@ CREATE TABLE IF NOT EXISTS touched (path TEXT PRIMARY KEY, note TEXT NOT NULL) S
 CREATE TABLE IF NOT EXISTS erased (
     owner TEXT NOT NULL, id TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (owner, id, path)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS drawn (
+    owner TEXT NOT NULL, line TEXT NOT NULL, id TEXT NOT NULL, covered INTEGER NOT NULL, PRIMARY KEY (owner, line, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS drawn_id ON drawn (owner, id);
 CREATE TABLE IF NOT EXISTS problems (path TEXT PRIMARY KEY, told TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
@@ -172,6 +176,26 @@ class VaultStateDatabase:
             for owner, id in rows:
                 connection.execute("DELETE FROM erased WHERE owner = ? AND id = ?", (owner.key, id))
 
+    def add_drawn(self, owner: Scope, rows: Iterable[tuple[str, str, int]]) -> None:
+        """Note from which memories lines were drawn: hash, id, words covered."""
+        with self.transaction() as connection:
+            for line, id, covered in rows:
+                connection.execute("INSERT OR REPLACE INTO drawn VALUES (?, ?, ?, ?)", (owner.key, line, id, covered))
+
+    def find_drawn(self, owner: Scope, lines: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+        """Return each line's memories, with the words that they covered together."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        if self.exists and lines:
+            asked = "SELECT line, id, covered FROM drawn WHERE owner = ? AND line IN (SELECT value FROM json_each(?))"
+            for line, id, covered in self._query(asked, (owner.key, json.dumps(lines))):
+                found.setdefault(line, []).append((id, covered))
+        return found
+
+    def find_lines_of(self, owner: Scope, ids: Sequence[str]) -> set[str]:
+        """Return the lines that were drawn from these memories."""
+        asked = "SELECT line FROM drawn WHERE owner = ? AND id IN (SELECT value FROM json_each(?))"
+        return {line for (line,) in self._query(asked, (owner.key, json.dumps(ids)))} if self.exists else set()
+
     def get_fact(self, name: str) -> str:
         found = self._query("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
         return str(found[0][0]) if found else ""
@@ -274,7 +298,7 @@ def _open_sound(path: Path) -> Any:
         connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(_SCHEMA)
-        for table in ("files", "touched", "erased", "problems", "facts"):
+        for table in ("files", "touched", "erased", "drawn", "problems", "facts"):
             for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own tables; also finds what is no UTF-8
                 pass
         if connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]:

@@ -54,7 +54,7 @@ class Vault:
         self.parts = parts
         self.days = DailyNoteJobHandlers(parts, chat)
         self._pull = VaultFileImporter(parts)
-        self._outbox = VaultOutboxWriter(parts, self._pull, self.days.plan_dream)
+        self._outbox = VaultOutboxWriter(parts, self._pull, self.days.follow)
         self.git = GitHistoryRepository(parts.disk)
         self._closed = False
         self._watcher: VaultWatcher | None = None
@@ -90,6 +90,16 @@ class Vault:
         if self._work is not None and not self._closed and now - self._woken >= _AWAKE:
             self._woken = now
             self._work.wake()
+
+    def follow(self, changed: Mapping[Scope, Mapping[str, str]]) -> None:
+        """Leave what memories no longer say out of notes, at once."""
+        try:
+            with self.parts.lock:
+                for owner, does in changed.items():
+                    self.days.notes.follow(owner, does)
+        except StoreError as problem:
+            # The memories themselves are changed; the outbox brings their notes up to date.
+            self._warn_once(problem)
 
     def watch(self) -> None:
         """Follow the files from now on; a second call does nothing."""

@@ -179,7 +179,7 @@ def dream(
                     told = "The plan waits for `engrams dream --apply`."
                 else:
                     dreams.apply(made)
-                    told = "Done."
+                    told = "Done." if made.memory is not None else "Nothing that lasts."
         vault.sync()
     if options.json:
         emit({"plan": made, "told": told})

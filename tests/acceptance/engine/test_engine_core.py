@@ -1,0 +1,107 @@
+"""The memory engine's document (001): a new session begins with the core, MEMORY.md and the lasting facts, within its budget."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.surfaces.adapters import AgentMemory
+from engrams.testing import ScriptedModel, SettableClock
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+def opened(home: Path, clock: SettableClock, **more: Any) -> MemoryEngine:
+    return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **more)
+
+
+def flush(engine: MemoryEngine, *texts: str) -> None:
+    engine.flush([{"role": "user", "content": text} for text in texts], scope=ANN)
+    engine.drain()
+
+
+@pytest.mark.covers("S1.57", "S1.58")
+def test_a_new_session_begins_with_what_a_dream_kept(home: Path, clock: SettableClock) -> None:
+    """What no rule understands reaches MEMORY.md by a dream, and every new session; nothing twice, and the same bytes while it stands."""
+    with opened(home, clock) as engine:
+        flush(engine, "Our bakery in Ulm supplies the Hotel Adler.", "The delivery van has to pass its inspection before Easter.")
+        assert engine.format_for_injection(scope=ANN) == ""
+        assert engine.dream(scope=ANN)
+        engine.manage("Our bakery in Ulm supplies the Hotel Adler.", scope=ANN)
+        text = engine.format_for_injection(scope=ANN, max_tokens=1000)
+        assert text.count("Hotel Adler") == 1
+        assert text.count("inspection before Easter") == 1
+        assert engine.context("Which hotel does the bakery supply?", scope=ANN, session="new").text.count("Hotel Adler") == 1
+        prefix = engine.context("anything", scope=ANN).prefix
+        clock.forward(hours=5)
+        engine.observe(Turn("Something else entirely about gravel"), scope=ANN)
+        assert engine.context("gravel", scope=ANN).prefix == prefix
+        for most in (0, 40, 60, 100):
+            assert engine.counter.count(engine.format_for_injection(scope=ANN, max_tokens=most)) <= most
+
+
+@pytest.mark.covers("S1.57")
+def test_facts_about_others_are_in_the_core(home: Path, clock: SettableClock) -> None:
+    """Every sure fact that a model took is there, whoever it is about, the surest first; one whose time is over is not."""
+    said = {"turn": 1, "quote": "My deputy Joost is on leave", "predicate": "is"}
+    rows = [
+        {
+            **said,
+            "text": "The team of Ann moved to ClickHouse",
+            "subject": "team",
+            "object": "ClickHouse",
+            "confidence": 0.9,
+            "category": "work",
+        },
+        {**said, "text": "Joost is on leave", "subject": "Joost", "object": "leave", "confidence": 0.95, "category": "context"},
+    ]
+    with ScriptedModel() as model:
+        model.when("statements", {"statements": rows})
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1"}
+        with opened(home, clock, **chat) as engine:
+            engine.observe(Turn("My deputy Joost is on leave", session="s"), scope=ANN)
+            clock.forward(seconds=31)
+            engine.drain()
+            text = engine.format_for_injection(scope=ANN)
+            assert "ClickHouse" in text
+            assert text.index("Joost is on leave") < text.index("ClickHouse")
+            (fact,) = [one for one in engine.list(scope=ANN, kinds=("fact",)).records if "Joost" in one.text]
+            engine.edit(fact.id, scope=ANN, fields={"valid_to": clock()})
+            clock.forward(days=1)
+            assert "Joost" not in engine.format_for_injection(scope=ANN)
+
+
+@pytest.mark.covers("S1.57")
+def test_what_a_question_finds_has_room_beside_the_core(home: Path, clock: SettableClock) -> None:
+    """However much there is in the core, half of the budget is for what the question brings up."""
+    with opened(home, clock) as engine:
+        for number in range(60):
+            engine.manage(f"Depot {number} in Graz is run by manager {number * 7}", scope=ANN)
+        text = engine.format_for_injection("Who runs depot 43?", scope=ANN, max_tokens=240)
+        assert "Depot 43 " in text
+        assert "Depot 0 " in text
+        assert engine.counter.count(text) <= 240
+
+
+@pytest.mark.covers("S1.55")
+def test_a_note_that_only_repeats_takes_no_place(home: Path, clock: SettableClock) -> None:
+    """Files whose lines about the question other hits say are left out of a search; one that says more is not."""
+    with opened(home, clock) as engine:
+        flush(engine, "The greenhouse heater runs on propane", "The greenhouse vents open at 24 degrees", "Mirko feeds the geese at dawn")
+        assert engine.dream(scope=ANN)
+        assert {hit["kind"] for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5)} == {"turn"}
+        core = home / "vault/memory/users/ann/MEMORY.md"
+        core.write_text(core.read_text() + "- The greenhouse tomatoes are of the kind Matina\n")
+        engine.vault.sync()  # type: ignore[union-attr]
+        assert any("Matina" in str(hit["snippet"]) for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5))

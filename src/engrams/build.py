@@ -18,6 +18,7 @@ from engrams.models.chat.chatfactory import choose_chat, inject
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
 from engrams.models.embed.embedderfactory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.nullembedder import NullEmbedder
+from engrams.models.embed.presetcosines import translate_preset
 from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
 from engrams.models.serverdiscovery import find_model_servers as find_model_servers
@@ -87,6 +88,8 @@ def open(
     upkeep = UpkeepSchedule(settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use")
     model = choose_chat(settings.chat, clock, kept, upkeep) if chat is None else inject(chat, settings.chat, clock, kept, upkeep)
     embedder, judge = _embedder(settings, embedder), settings.rerank
+    if settings.embed.cosine_model:
+        settings = _changed(settings, {one.name: one.used for one in translate_preset(settings, embedder.card)})
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
         EngineDeps(

@@ -48,15 +48,17 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderCard:
-    """Facts about an embedding model: id, dimension, prefixes, floors.
-    ``floors``: cosines that mean something for this model only (``duplicate``, ``related``, ``unrelated``), and the nearness below which
-    nothing is near (``near``). ``inline``: fast enough to run inside a write (< 1 ms a text)."""
+    """Facts about an embedding model: id, dimension, prefixes, floors, scale.
+    ``floors``: cosines that engrams itself goes by with this model (``duplicate``, ``related``), and the nearness below which nothing is
+    near (``near``). ``scale``: its cosines that mean what 0, 0.1 … 1 mean with all-MiniLM-L6-v2 (empty: not known); thresholds set for
+    another model are turned into this one's by it. ``inline``: fast enough to run inside a write (< 1 ms a text)."""
 
     id: str
     dimension: int
     query_prefix: str = ""
     document_prefix: str = ""
     floors: Mapping[str, float] = field(default_factory=dict)
+    scale: tuple[float, ...] = ()
     inline: bool = False
 
 

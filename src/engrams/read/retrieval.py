@@ -11,8 +11,7 @@ import numpy as np
 
 from engrams.ports import CandidatePool, CandidateSearchQuery, Condition, PositionedIds, SkillRecordSource, Where, is_skill
 from engrams.read.readrequest import ReadDeps, ReadRequest
-from engrams.read.scorefusion import EDGE, age_days, dense_floor, exponential_decay
-from engrams.settings import RelevanceThresholdSettings
+from engrams.read.scorefusion import EDGE, age_days, exponential_decay
 from engrams.types import EdgeType, Hit, Kind, Record, Tier, Topic
 
 if TYPE_CHECKING:
@@ -37,12 +36,11 @@ def find_candidates(
     if section.mode == "all" or seek.vector is None or request.as_of is not None or request.history:
         return deps.search.seek(seek), ()
     recent, records = _take_nearest(deps.search.seek(_restrict(seek, _RECENT)), request, deps)
-    card = deps.embedder.card
-    near = dense_floor(RelevanceThresholdSettings(dense=section.min_cosine, model=deps.settings.min_scores.model), card)
-    enough = _count_apart([records[recent.ids[place]] for place in np.flatnonzero(recent.cos >= near - EDGE).tolist()])
+    near = np.flatnonzero(recent.cos >= section.min_cosine - EDGE).tolist()
+    enough = _count_apart([records[recent.ids[place]] for place in near])
     rows, note = list(hot), f"{enough} recent memories are near: topics were not searched"
     if enough < section.enough_hits:
-        chosen = _choose_topics(request, deps, seek.vector, near)
+        chosen = _choose_topics(request, deps, seek.vector)
         rows += _choose_members(chosen, request, deps, seek.vector, hot)
         note = f"{enough} recent memories are near: {len(chosen)} topics were searched"
     if not rows:
@@ -126,12 +124,12 @@ def _count_apart(records: Sequence[Record]) -> int:
     return sum(recent.keys().isdisjoint(quote.source for quote in record.evidence) for record in recent.values())
 
 
-def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats, near: float) -> list[str]:
+def _choose_topics(request: ReadRequest, deps: ReadDeps, query: Floats) -> list[str]:
     every = topic_cosines([one for one in deps.graph.topics(request.reach) if not one.concept], query, deps.embedder.card.id)
     best = sorted(every, key=lambda name: (-every[name], name))[: deps.settings.routing.topics]
     edges = deps.graph.edges(request.scope.owner, best) if best else ()
     ends = {end for edge in edges if edge.type is not EdgeType.IN_TOPIC for end in (edge.source, edge.target)}
-    beside = sorted(end for end in ends - set(best) if every.get(end, -1.0) >= near - EDGE)
+    beside = sorted(end for end in ends - set(best) if every.get(end, -1.0) >= deps.settings.routing.min_cosine - EDGE)
     return [*best, *beside]
 
 

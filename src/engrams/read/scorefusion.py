@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import CandidatePool, EmbedderCard
+from engrams.ports import CandidatePool
 from engrams.read.confidencedecay import DECAYING, decayed_confidence
 from engrams.read.confidencedecay import age_days as age_days
 from engrams.read.cues import QueryCues, score_dates, score_speakers
-from engrams.settings import ReadSettings, RelevanceThresholdSettings, ScoreWeightSettings
+from engrams.settings import ReadSettings, ScoreWeightSettings
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
 from engrams.text.timephrases import TimeSpan, find_times
@@ -214,13 +214,6 @@ def _overlap(one: TimeSpan, other: TimeSpan) -> bool:
 _SHARED, _OF_RECORD = 2, 0.4
 EDGE = 1e-6
 """Tolerance: cosines are float32, and floors are inclusive."""
-
-
-def dense_floor(floors: RelevanceThresholdSettings, card: EmbedderCard) -> float:
-    """Cosine floor: the setting for this model, else the card's."""
-    if not floors.dense or not floors.model or floors.model.casefold() in card.id.casefold():
-        return floors.dense
-    return card.floors.get("related", 0.0)
 
 
 def passes_floors(pool: CandidatePool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:

@@ -23,7 +23,6 @@ from engrams.read.scorefusion import (
     apply_decay,
     base_weight,
     cut_at_gap,
-    dense_floor,
     fill_column,
     passes_floors,
     query_spans,
@@ -200,7 +199,7 @@ def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, 
 
 def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequest, deps: ReadDeps) -> CandidateThresholds:
     section = deps.settings
-    cosine = dense_floor(section.min_scores, deps.embedder.card)
+    cosine = section.min_scores.dense
     passes = passes_floors(pool, section, cosine, prepared.seek.vector is not None)
     stale = find_stale(request, deps.records, section.episode_days)
     if stale:

@@ -29,9 +29,8 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.read.correctedwords import mask_corrected
-from engrams.read.scorefusion import dense_floor
 from engrams.session.ringbuffer import HotMemoryCache, RingBuffer, WorkingTierItem
-from engrams.settings import RelevanceThresholdSettings, Settings
+from engrams.settings import Settings
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.types import Hit, Kind, Record, Scope, StageDecision, Status, Tier
@@ -153,8 +152,7 @@ class WorkingTier:
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
     def hot(self, scope: Scope) -> HotMemoryCache:
-        floors = RelevanceThresholdSettings(dense=self._tiers.hot_cosine, model=self._settings.read.min_scores.model)
-        return self._get_or_make(self._hot, scope, lambda: HotMemoryCache(self._tiers.hot_size, dense_floor(floors, self._embedder.card)))
+        return self._get_or_make(self._hot, scope, lambda: HotMemoryCache(self._tiers.hot_size, self._tiers.hot_cosine))
 
     def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
         """Return cached memories near a query, with cosines, without counting use."""
@@ -202,14 +200,14 @@ class WorkingTier:
 
     def _find_twin(self, put: NewRecord, scope: Scope) -> str:
         """Find the recent memory that a text repeats; empty: none."""
-        card, floor = self._embedder.card, self._duplicate_floor()
+        floor = self._tiers.duplicate_cosine
         if put.vector is None or not floor:
             return ""
         import numpy as np
 
         vector = np.frombuffer(put.vector.data, np.float32)
         pool = self._store.seek(
-            CandidateSearchQuery(ScopeReach(scope.owner, (scope,)), self._clock(), (), vector, card.id, kinds=(Kind.TURN,))
+            CandidateSearchQuery(ScopeReach(scope.owner, (scope,)), self._clock(), (), vector, self._embedder.card.id, kinds=(Kind.TURN,))
         )
         near = [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
         for record in self._store.get(scope.owner, near):
@@ -217,13 +215,6 @@ class WorkingTier:
             if same and record.id != put.record.id and not has_distinct_detail(record.text, put.record.text):
                 return record.id
         return ""
-
-    def _duplicate_floor(self) -> float:
-        """Cosine of a duplicate: the setting for its model, else the card's."""
-        card, model = self._embedder.card, self._settings.read.min_scores.model
-        if not self._tiers.duplicate_cosine or not model or model.casefold() in card.id.casefold():
-            return self._tiers.duplicate_cosine
-        return card.floors.get("duplicate", 0.0)
 
     def _assign_tier(self, put: NewRecord, tiers: Mapping[str, Tier], twins: Mapping[str, str]) -> NewRecord:
         record = put.record

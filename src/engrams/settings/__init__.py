@@ -27,6 +27,7 @@ from engrams.settings.loader import describe as describe
 from engrams.settings.loader import in_test_mode as in_test_mode
 from engrams.settings.loader import load as load
 from engrams.settings.loader import names as names
+from engrams.settings.loader import preset_cosines as preset_cosines
 from engrams.settings.loader import presets as presets
 from engrams.settings.loader import secret_names as secret_names
 from engrams.settings.loader import suggest as suggest

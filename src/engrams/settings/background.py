@@ -77,11 +77,9 @@ class TierSettings(SettingsSection):
     judge: bool = Field(True, description="Have the chat model, if there is one, judge the importance of each item.")
     condense: bool = Field(True, description="Have it put each item that becomes recent into a sentence.")
     tail_turns: int = Field(5, ge=0, description="Last turns of the conversation that stand in every context, word by word.")
-    duplicate_cosine: Share = Field(
-        0.92, ge=0, le=1, description="Cosine from which a text repeats a recent one, for `read.min_scores.model`. 0: never."
-    )
+    duplicate_cosine: Share = Field(0.92, ge=0, le=1, description="Cosine from which a text repeats a recent one. 0: never.")
     hot_size: int = Field(20, ge=0, description="Memories in the hot buffer: those used lately.")
-    hot_cosine: Share = Field(0.6, ge=0, le=1, description="Cosine from which one of them answers a query, for `read.min_scores.model`.")
+    hot_cosine: Share = Field(0.6, ge=0, le=1, description="Cosine from which one of them answers a query.")
     recent_size: int = Field(40, ge=0, description="Recent items of a scope beyond which the oldest become long-term. 0: no cap.")
     check_turns: int = Field(20, ge=1, description="Turns of a scope after which its caps are checked.")
     sweep_seconds: float = Field(300.0, gt=0, description="Seconds between two sweeps of cold items to the long-term tier.")

@@ -71,6 +71,10 @@ class EmbedSettings(SettingsSection):
     model: str = Field("", description="onnx: a folder or hub name. openai, ollama: the model's name.")
     url: str = Field("", description="Base URL of the server (openai, ollama).")
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    cosine_model: str = Field(
+        "",
+        description="Model that the preset's cosines were set for; another's card turns them into its own. Empty: they hold as they are.",
+    )
     query_prefix: str | None = Field(None, description="Text put before a query. None: the one of the model's card; empty: none.")
     dimension: int = Field(0, ge=0, description="Number of dimensions to ask the server for. 0: its own.")
     incognito: Literal["own", "null"] = Field("own", description="In incognito. own: this model, if it keeps nothing. null: no vectors.")

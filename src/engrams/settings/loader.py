@@ -198,6 +198,12 @@ def names() -> dict[str, Any]:
     return {name: info.default for name, info in _fields(Settings, "")}
 
 
+def preset_cosines(preset: str) -> dict[str, float]:
+    """Cosines that a preset sets, by dotted name; 0 switches off and is none."""
+    given = _preset(preset).items()
+    return {name: float(value) for name, value in given if value and (name.endswith("_cosine") or name == "read.min_scores.dense")}
+
+
 def secret_names() -> frozenset[str]:
     """Dotted names of the settings that are never shown."""
     return frozenset(name for name, info in _fields(Settings, "") if _is_secret(info))

@@ -61,7 +61,6 @@ class RelevanceThresholdSettings(SettingsSection):
     0: any."""
 
     dense: Share = Field(0.0, ge=0, le=1, description="Least cosine.")
-    model: str = Field("", description="Embedding model that `dense` was set for; for another one, its card's own value counts.")
     lexical: Share = Field(0.0, ge=0, le=1, description="Least share of the words' weight.")
     recall: Share = Field(0.0, ge=0, le=1, description="Least share of the query's words, or two words that are 0.4 of the memory's.")
 
@@ -74,7 +73,7 @@ class TieredSearchSettings(SettingsSection):
     )
     recent_limit: int = Field(10, ge=1, description="Number of recent memories looked at.")
     enough_hits: int = Field(6, ge=0, description="Number of near recent memories that makes a search of topics needless.")
-    min_cosine: Share = Field(0.6, ge=0, le=1, description="Least cosine that is near, for `read.min_scores.model`; else the card's value.")
+    min_cosine: Share = Field(0.6, ge=0, le=1, description="Least cosine that is near.")
     topics: int = Field(6, ge=1, description="Number of topics looked into, and of those linked with them.")
     per_topic: int = Field(2, ge=1, description="Number of memories taken from each topic.")
 

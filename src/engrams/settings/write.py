@@ -39,8 +39,7 @@ class WriteSettings(SettingsSection):
         0.0,
         ge=0,
         le=1,
-        description="Cosine of all-MiniLM-L6 from which two statements are one, if no number, name, date or negation differs; of another"
-        " model its card's value counts. 0: words decide.",
+        description="Cosine from which two statements are one, if no number, name, date or negation differs. 0: words decide.",
     )
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
     questions: Literal["log", "recall"] = Field(

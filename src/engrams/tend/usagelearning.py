@@ -16,8 +16,8 @@ from engrams.errors import EngramsError
 from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, Store, WriteBatch, is_skill
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines
-from engrams.read.scorefusion import dense_floor
-from engrams.settings import RelevanceThresholdSettings, Settings
+from engrams.read.scorefusion import EDGE
+from engrams.settings import Settings
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
 
 def make_pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
     """Pair the best dozen nodes from the floor on, ids ordered."""
-    near = sorted((name for name, cosine in likeness.items() if cosine >= floor), key=lambda name: -likeness[name])[:_TOGETHER]
+    near = sorted((name for name, cosine in likeness.items() if cosine >= floor - EDGE), key=lambda name: -likeness[name])[:_TOGETHER]
     return tuple(combinations(sorted(near), 2))
 
 
@@ -183,11 +183,10 @@ class MemoryUsageTracker:
         return (JobSpec(TOPICS, owner.key),)
 
     def _link_candidates(self, use: SearchUsageEvent, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
-        setting, card = self._settings.usage.co_occurs_cosine, self._embedder.card
-        if not setting or not card.dimension:
+        floor = self._settings.usage.co_occurs_cosine
+        if not floor or not self._embedder.card.dimension:
             return ()
         query = self._embedder.embed([use.query], "query")[0]
-        floor = dense_floor(RelevanceThresholdSettings(dense=setting, model=self._settings.read.min_scores.model), card) - 1e-6
         linked = (*make_pairs(self._score_candidates(use, query), floor), *make_pairs(self._score_topics(use.scope, query), floor))
         known = self._load_weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
         known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}

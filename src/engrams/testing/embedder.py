@@ -49,7 +49,7 @@ class HashEmbedder:
         """Set the dimension. InputError: it is under 1."""
         if dimension < 1:
             raise InputError(f"A vector has at least one dimension, not {dimension}.")
-        floors = {"duplicate": 0.95, "related": 0.4, "unrelated": 0.1}
+        floors = {"duplicate": 0.95, "related": 0.4}
         self.card = EmbedderCard(f"hash-{dimension}", dimension, floors=floors, inline=inline)
         self.calls: dict[str, int] = {"query": 0, "document": 0}
 

@@ -24,8 +24,6 @@ _SLOT = 200
 _LATEST = 20
 _BEFORE, _AMONG = 4, 100
 _EDGE = 1e-6
-_MEASURED = "minilm"
-"""Model that `write.dedup_cosine` was set for."""
 
 _ASKS = re.compile(r"[?？؟]")
 _INNER = frozenset(("conversation", "session", "thread", "chat"))
@@ -95,10 +93,8 @@ def find_rivals(candidate: CandidateStatement, record: Record, deps: WriteDeps) 
 
 def find_twins(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find stored statements that may say the same, nearest first."""
-    asked, card = deps.settings.dedup_cosine, deps.embedder.card if deps.embedder else None
-    if not asked or card is None:
-        return []
-    return _find_alike(candidate, record, deps, asked if _MEASURED in card.id.casefold() else card.floors.get("duplicate", asked))
+    least = deps.settings.dedup_cosine
+    return _find_alike(candidate, record, deps, least) if least else []
 
 
 def _find_alike(candidate: CandidateStatement, record: Record, deps: WriteDeps, least: float, where: Where | None = None) -> list[Record]:

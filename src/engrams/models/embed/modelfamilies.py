@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from engrams.models.embed.cosinescales import load_scale
 from engrams.ports import EmbedderCard
 
 Purpose: TypeAlias = Literal["query", "document"]
@@ -17,14 +18,15 @@ UNKNOWN = -1
 
 # Measured on 2,760 turns of chats between two friends and 759 questions about them. duplicate: 99 % of the copies with other
 # case, punctuation or contractions lie above; 99 % of the turns' nearest other turns lie 0.06 below or more. related: 95 % of
-# random pairs of turns lie below. unrelated: half of the random pairs of question and turn lie below, and 4 % of the answers.
-MINILM_FLOORS: Mapping[str, float] = {"duplicate": 0.92, "related": 0.5, "unrelated": 0.07}
-BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "unrelated": 0.11, "near": 0.24}
+# random pairs of turns lie below.
+MINILM_FLOORS: Mapping[str, float] = {"duplicate": 0.92, "related": 0.5}
+BUILTIN_FLOORS: Mapping[str, float] = {"duplicate": 0.93, "related": 0.53, "near": 0.24}
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModelFamily:
-    """Facts about models whose lower-case name matches ``name``."""
+    """Facts about models whose lower-case name matches ``name``.
+    ``scale``: name of the scale of their cosines; empty: not known."""
 
     name: str
     query: str = ""
@@ -32,24 +34,27 @@ class EmbeddingModelFamily:
     dimension: int = 0
     pooling: Pooling = "mean"
     floors: Mapping[str, float] = field(default_factory=dict)
+    scale: str = ""
 
 
 _PASSAGES = "Represent this sentence for searching relevant passages: "
 _CHINESE = "为这个句子生成表示以用于检索相关文章："
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
+_MINILM, _BGE, _OPENAI = "all-MiniLM-L6-v2", "bge-large-en-v1.5", "text-embedding-3-small"
+
 # From the models' own documentation. The first that matches counts.
 _FAMILIES = (
-    EmbeddingModelFamily(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS),
+    EmbeddingModelFamily(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS, scale=_MINILM),
     EmbeddingModelFamily(r"all-minilm", dimension=384),
     EmbeddingModelFamily(r"all-mpnet-base", dimension=768),
     EmbeddingModelFamily(r"bge-m3", dimension=1024, pooling="cls"),
     EmbeddingModelFamily(r"bge-small.*zh", query=_CHINESE, dimension=512, pooling="cls"),
     EmbeddingModelFamily(r"bge-base.*zh", query=_CHINESE, dimension=768, pooling="cls"),
     EmbeddingModelFamily(r"bge-large.*zh", query=_CHINESE, dimension=1024, pooling="cls"),
-    EmbeddingModelFamily(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls"),
-    EmbeddingModelFamily(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls"),
-    EmbeddingModelFamily(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls"),
+    EmbeddingModelFamily(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls", scale=_BGE),
+    EmbeddingModelFamily(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls", scale=_BGE),
+    EmbeddingModelFamily(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls", scale=_BGE),
     EmbeddingModelFamily(r"mxbai-embed-large", query=_PASSAGES, dimension=1024, pooling="cls"),
     EmbeddingModelFamily(r"arctic-embed.*v2|arctic-embed2", query="query: ", dimension=0, pooling="cls"),
     EmbeddingModelFamily(r"arctic-embed", query=_PASSAGES, dimension=0, pooling="cls"),
@@ -65,7 +70,8 @@ _FAMILIES = (
     EmbeddingModelFamily(r"embeddinggemma", query="task: search result | query: ", document="title: none | text: ", dimension=768),
     EmbeddingModelFamily(r"qwen3-embedding", query=_INSTRUCT, pooling="last"),
     EmbeddingModelFamily(r"text-embedding-3-large", dimension=3072),
-    EmbeddingModelFamily(r"text-embedding-3-small|text-embedding-ada-002", dimension=1536),
+    EmbeddingModelFamily(r"text-embedding-3-small", dimension=1536, scale=_OPENAI),
+    EmbeddingModelFamily(r"text-embedding-ada-002", dimension=1536),
 )
 
 
@@ -76,17 +82,19 @@ def find_family(model: str) -> EmbeddingModelFamily:
 
 
 def make_card(id: str, model: str, *, dimension: int = 0, query_prefix: str | None = None) -> EmbedderCard:
-    """Make the card (dimension, prefixes, floors) of a model by name.
+    """Make the card (dimension, prefixes, floors, scale) of a model by name.
 
-    ``dimension``: where the caller knows it; a shortened vector keeps no floors. ``query_prefix``: None takes the model's own, empty means
-    none."""
+    ``dimension``: where the caller knows it; a shortened vector keeps no floors and no scale. ``query_prefix``: None takes the model's own,
+    empty means none."""
     entry = find_family(model)
+    whole = dimension in (0, entry.dimension)
     return EmbedderCard(
         id,
         dimension or entry.dimension or UNKNOWN,
         query_prefix=entry.query if query_prefix is None else query_prefix,
         document_prefix=entry.document,
-        floors=entry.floors if dimension in (0, entry.dimension) else {},
+        floors=entry.floors if whole else {},
+        scale=load_scale(entry.scale) if whole else (),
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
+from engrams.models.embed.cosinescales import load_scale
 from engrams.models.embed.modelfamilies import BUILTIN_FLOORS, Purpose, add_prefixes
 from engrams.ports import EmbedderCard
 from engrams.text.terms import terms
@@ -32,7 +33,7 @@ _BEYOND_LATIN = "\u0370"
 # Rows gathered at once, 1 KB each.
 _CHUNK = 16_384
 
-CARD = EmbedderCard("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, inline=True)
+CARD = EmbedderCard("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, scale=load_scale("builtin"), inline=True)
 
 
 _LONGEST = 100

@@ -41,7 +41,7 @@ PUBLISHED: Mapping[str, Sequence[tuple[float, float]]] = {
     "bge-large-en-v1.5": (
         (0.0, 0.4),  # assumed: no cut that low is published
         (OPUSPARCUS, 0.630),
-        (0.583, 0.7),  # a pair of document 000 that its threshold of 0.70 just keeps apart
+        (0.62, 0.7),  # document 000 says that 0.70 keeps a pair apart which MiniLM gives 0.58, and the built-in table 0.61
         (TWITTER, 0.726),
         (SPRINT, 0.803),
         (1.0, 1.0),

@@ -18,7 +18,7 @@ from engrams.models.chat.chatfactory import choose_chat, inject
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
 from engrams.models.embed.embedderfactory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.nullembedder import NullEmbedder
-from engrams.models.embed.presetcosines import translate_preset
+from engrams.models.embed.presetcosines import translate_preset as translate_preset
 from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
 from engrams.models.serverdiscovery import find_model_servers as find_model_servers

@@ -139,9 +139,7 @@ def test_a_seasonal_memory_counts_only_in_its_season() -> None:
 @pytest.mark.covers("S0.44")
 def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
     """However new and important it is; the trace names the floor."""
-    with temp_engine(
-        preset="cache", jobs__workers=0, read__min_scores__model="hash", clock=SettableClock(START), embedder=HashEmbedder()
-    ) as engine:
+    with temp_engine(preset="cache", jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()) as engine:
         near = engine.add("spare key under the blue pot", scope=ANN)
         engine.add("Felix hates thunder", scope=ANN)
         found = engine.explain("spare key under the pot", scope=ANN)

@@ -13,7 +13,7 @@ from engrams.ports import EmbedderCard
 class Angles:
     """An embedder that knows where each text points: an angle in a plane, and which plane."""
 
-    card = EmbedderCard("angles", 8, floors={"related": 0.6}, inline=True)
+    card = EmbedderCard("angles", 8, inline=True)
 
     def __init__(self) -> None:
         self.known: dict[str, np.ndarray] = {}

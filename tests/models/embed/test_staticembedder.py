@@ -28,7 +28,9 @@ def test_card(model: BuiltinEmbedder) -> None:
     """It is fast enough to run inside a write, and says which of its cosines mean something."""
     card = model.card
     assert (card.id, card.dimension, card.inline, card.query_prefix) == ("builtin-256-1", 256, True, "")
-    assert 1 > card.floors["duplicate"] > card.floors["related"] > card.floors["unrelated"] > 0
+    assert 1 > card.floors["duplicate"] > card.floors["related"] > 0
+    assert card.scale[-1] == 1
+    assert list(card.scale) == sorted(card.scale)
 
 
 def test_unit_rows(model: BuiltinEmbedder) -> None:

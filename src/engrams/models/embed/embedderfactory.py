@@ -6,6 +6,7 @@ from typing import assert_never
 
 from engrams.clock import now
 from engrams.errors import InputError, SettingsError
+from engrams.models.embed.modelfamilies import make_card
 from engrams.models.embed.querycache import QueryCachingEmbedder
 from engrams.ports import Clock, Embedder, EmbedderCard
 from engrams.settings import EmbedSettings
@@ -55,6 +56,13 @@ def require_embedder(given: Embedder) -> Embedder:
             hint="`card` is an engrams.ports.EmbedderCard(id, dimension); `embed(texts, purpose)` gives one unit vector a text.",
         )
     return given
+
+
+def name_card(settings: EmbedSettings) -> EmbedderCard:
+    """Card of the configured model by its name; loads and calls nothing."""
+    if settings.provider in ("builtin", "null"):
+        return choose_embedder(settings).card
+    return make_card(settings.model, settings.model, dimension=settings.dimension)
 
 
 def make_plain() -> Embedder:

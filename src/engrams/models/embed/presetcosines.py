@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from engrams.models.embed.cosinescales import load_scale, translate_cosine
+from engrams.models.embed.embedderfactory import name_card
 from engrams.models.embed.modelfamilies import find_family
 from engrams.ports import EmbedderCard
 from engrams.settings import Settings, preset_cosines
@@ -14,23 +15,25 @@ from engrams.settings import Settings, preset_cosines
 @dataclass(frozen=True, slots=True)
 class PresetCosine:
     """Setting whose cosine is the preset's.
-    ``given``: for ``embed.cosine_model``. ``used``: its like for the model in use; the same where one of the two has no scale."""
+    ``given``: for ``embed.cosine_model``. ``used``: its like for the model in use. ``known``: both have a scale; else ``given`` is used."""
 
     name: str
     given: float
     used: float
+    known: bool
 
 
-def translate_preset(settings: Settings, card: EmbedderCard) -> tuple[PresetCosine, ...]:
+def translate_preset(settings: Settings, card: EmbedderCard | None = None) -> tuple[PresetCosine, ...]:
     """Translate the cosines that stand as their preset gives them.
-    One that was set otherwise holds as it is. Empty where ``embed.cosine_model`` is."""
-    model = settings.embed.cosine_model
-    if not model:
+    One that was set otherwise holds as it is. ``card``: None is that of the configured model, by its name. Empty where
+    ``embed.cosine_model`` is, or where there are no vectors."""
+    model, card = settings.embed.cosine_model, card or name_card(settings.embed)
+    if not model or not card.dimension:
         return ()
     source = load_scale(find_family(model).scale)
     known = bool(source and card.scale)
     return tuple(
-        PresetCosine(name, given, translate_cosine(given, source, card.scale) if known else given)
+        PresetCosine(name, given, translate_cosine(given, source, card.scale) if known else given, known)
         for name, given in preset_cosines(settings.preset).items()
         if attrgetter(name)(settings) == given
     )

@@ -184,6 +184,7 @@ def _check_engine(
         yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
     yield DoctorCheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
+    yield from _check_cosines(engine, settings)
     yield _check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
 
@@ -213,6 +214,20 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
         )
     card = engine.embedder.card
     return DoctorCheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
+
+
+def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorCheckResult]:
+    """Tell for which model the preset's cosines are, and what becomes of them."""
+    from engrams.build import translate_preset
+
+    model, card = settings.embed.cosine_model, engine.embedder.card
+    found = translate_preset(settings, card)
+    if found and all(one.known for one in found):
+        yield DoctorCheckResult("cosines", "ok", f"{len(found)} of preset {settings.preset}, for {model}, turned into those of {card.id}")
+    elif found:
+        hint = f"Where too much or too little is found, set {found[0].name} and its like yourself; `engrams config` shows them."
+        told = f"of preset {settings.preset}, for {model}: held as they are, {card.id} has no scale"
+        yield DoctorCheckResult("cosines", "info", told, hint)
 
 
 def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:

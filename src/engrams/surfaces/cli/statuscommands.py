@@ -159,12 +159,15 @@ def config(
 def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
     """List settings: name, value, origin, default.
 
-    ``unused``: why a value has no effect. SettingsError: there are none."""
+    ``unused``: why a value has no effect. ``used``: the cosine that the model in use is given in place of the preset's. SettingsError:
+    there are none."""
+    from engrams.build import translate_preset
     from engrams.settings import names, secret_names, suggest
 
     loaded = options.load()
     values = to_json(loaded.settings.model_dump(mode="json"))
     known, secret = names(), secret_names()
+    used = {one.name: one.used for one in translate_preset(loaded.settings) if one.known}
     rows = []
     for name, default in known.items():
         if name == only or name.startswith(f"{only}.") or not only:
@@ -174,7 +177,8 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
             shown = _MASK if name in secret and value else _mask_password(value)
             row = {"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _default_to_json(default)}
             unused = _find_unused(name, values) if value else ""
-            rows.append({**row, "unused": unused} if unused else row)
+            row |= {"unused": unused} if unused else {"used": used[name]} if name in used else {}
+            rows.append(row)
     if not rows:
         near = suggest(only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)])))
         raise SettingsError(f"There is no setting {only!r}.", hint=near)
@@ -210,8 +214,8 @@ def _find_unused(name: str, values: Mapping[str, Any]) -> str:
 
 
 def _display_value(row: Mapping[str, Any]) -> str:
-    value, unused = row["value"], f" ({row['unused']})" if "unused" in row else ""
-    return ("" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)) + unused
+    value, note = row["value"], f" ({row['unused']})" if "unused" in row else f" (here {row['used']:g})" if "used" in row else ""
+    return ("" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)) + note
 
 
 def _format_floor(nearness: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -198,10 +199,11 @@ def names() -> dict[str, Any]:
     return {name: info.default for name, info in _fields(Settings, "")}
 
 
-def preset_cosines(preset: str) -> dict[str, float]:
-    """Cosines that a preset sets, by dotted name; 0 switches off and is none."""
-    given = _preset(preset).items()
-    return {name: float(value) for name, value in given if value and (name.endswith("_cosine") or name == "read.min_scores.dense")}
+def preset_cosines(settings: Settings) -> dict[str, float]:
+    """Cosines that stand as their preset gives them, by dotted name.
+    0 switches off and is none."""
+    given = {name: value for name, value in _preset(settings.preset).items() if name.endswith("_cosine") or name == "read.min_scores.dense"}
+    return {name: float(value) for name, value in given.items() if value and attrgetter(name)(settings) == value}
 
 
 def secret_names() -> frozenset[str]:

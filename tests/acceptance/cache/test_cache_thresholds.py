@@ -14,7 +14,7 @@ from tests.acceptance.process import run
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.ports import EmbedderCard
-from engrams.settings import preset_cosines, presets
+from engrams.settings import load, preset_cosines, presets
 from engrams.testing import HashEmbedder
 from engrams.types import EdgeType, Kind, Scope
 
@@ -59,6 +59,14 @@ def test_what_is_about_one_thing_joins_one_topic(engine: MemoryEngine) -> None:
     remember(engine, *(text for row in zip_longest(POTTERY, WEDDING, APART) for text in row))
     groups = {frozenset(record.text for record in group.members) for group in engine.topics.list(ANN)}
     assert groups == {frozenset(POTTERY), frozenset(WEDDING), *(frozenset({text}) for text in APART)}
+
+
+@pytest.mark.covers("S0.28")
+@pytest.mark.parametrize("other", ["when do we use MongoDB", "can I use MongoDB for session caching"])
+def test_related_questions_stay_apart(engine: MemoryEngine, other: str) -> None:
+    """The document's own examples: both are about databases, and each has a topic of its own."""
+    remember(engine, "we use Redis for session caching", other)
+    assert [len(group.members) for group in engine.topics.list(ANN)] == [1, 1]
 
 
 @pytest.mark.covers("S0.44", "S0.47", "S0.40")
@@ -120,7 +128,7 @@ def test_the_graphs_numbers_mean_with_ours_what_they_meant(home: Path) -> None:
 @pytest.mark.parametrize("preset", presets())
 def test_every_cosine_of_a_preset_goes_by_the_card(home: Path, preset: str) -> None:
     """All are turned into those of a model with a scale, hold as they are with one without, and nothing else changes."""
-    given = preset_cosines(preset)
+    given = preset_cosines(load({"preset": preset}, environ={}).settings)
     steep = (*(place / 20 for place in range(10)), 1.0)
     for scale, changed in ((steep, True), ((), False)):
         with engrams.open(home=home, preset=preset, embedder=NamedEmbedder(scale), background=False) as engine:
@@ -145,7 +153,7 @@ def test_the_commands_say_what_is_used(home: Path) -> None:
     assert shown["topics.join_cosine"]["value"] == 0.7
     assert 0.5 < shown["topics.join_cosine"]["used"] < 0.65
     assert "used" not in shown["topics.max_members"]
-    assert "0.7 (here 0.5" in run(home, arguments=("config", "topics.join_cosine", "--preset", "cache"))
+    assert "0.7 (here 0.6" in run(home, arguments=("config", "topics.join_cosine", "--preset", "cache"))
     assert "for bge-large-en-v1.5, turned into those of builtin" in run(home, arguments=("doctor", "--preset", "cache", "--offline"))
     server = ("--set", "embed.provider=ollama", "--set", "embed.model=a-model-of-ours")
     assert "held as they are" in run(home, *server, arguments=("doctor", "--preset", "cache", "--offline"))

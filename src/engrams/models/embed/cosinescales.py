@@ -14,7 +14,7 @@ PLACES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 @cache
 def load_scale(name: str) -> tuple[float, ...]:
-    """Scale of a model, one cosine for each of ``PLACES``; empty: not known.
+    """Load a model's scale: a cosine for each of ``PLACES``; empty: unknown.
     Measured by ``scripts/calibrate_card.py``."""
     scales: dict[str, list[float]] = json.loads(Path(__file__).with_name("data").joinpath("scales.json").read_text("utf-8"))
     return tuple(scales.get(name, ()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 
 from engrams.models.embed.cosinescales import load_scale, translate_cosine
 from engrams.models.embed.embedderfactory import name_card
@@ -34,6 +33,5 @@ def translate_preset(settings: Settings, card: EmbedderCard | None = None) -> tu
     known = bool(source and card.scale)
     return tuple(
         PresetCosine(name, given, translate_cosine(given, source, card.scale) if known else given, known)
-        for name, given in preset_cosines(settings.preset).items()
-        if attrgetter(name)(settings) == given
+        for name, given in preset_cosines(settings).items()
     )

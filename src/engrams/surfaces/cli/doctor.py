@@ -217,7 +217,7 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
 
 
 def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorCheckResult]:
-    """Tell for which model the preset's cosines are, and what becomes of them."""
+    """Tell which model the preset's cosines are for, and their use."""
     from engrams.build import translate_preset
 
     model, card = settings.embed.cosine_model, engine.embedder.card

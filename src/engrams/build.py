@@ -25,7 +25,7 @@ from engrams.models.serverdiscovery import find_model_servers as find_model_serv
 from engrams.models.tokens.counterfactory import choose_counter
 from engrams.ports import EMBED, EXTRACT, ChatModel, Clock, Embedder, HomeFileCleaner, JobSpec, PurgeOrder, SkillRecordSource, Store
 from engrams.session.privacymodes import require_incognito
-from engrams.settings import EncryptionSettings, Settings, in_test_mode, load
+from engrams.settings import EncryptionSettings, Settings, change_settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, lostmemories
 from engrams.store.storefactory import choose_store as store
 from engrams.store.storefactory import find_database, is_served
@@ -80,7 +80,7 @@ def open(
     that is not installed."""
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
-        settings = load(given).settings if settings is None else _changed(settings, given)
+        settings = load(given).settings if settings is None else change_settings(settings, given)
     settings = in_test_mode(settings)
     if not settings.is_volatile and any(find_database(settings).parent.glob("engrams-restore-unfinished")):
         _finish_restore(settings)
@@ -89,7 +89,7 @@ def open(
     model = choose_chat(settings.chat, clock, kept, upkeep) if chat is None else inject(chat, settings.chat, clock, kept, upkeep)
     embedder, judge = _embedder(settings, embedder), settings.rerank
     if settings.embed.cosine_model:
-        settings = _changed(settings, {one.name: one.used for one in translate_preset(settings, embedder.card)})
+        settings = change_settings(settings, {one.name: one.used for one in translate_preset(settings, embedder.card)})
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
         EngineDeps(
@@ -353,8 +353,8 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
 
         def purge(places: BackupPaths) -> None:
             home = places.database.parent
-            there = _changed(settings, {"home": home, "store.url": "", "vault.path": "", "vault.remote": "", "vault.watch": "off"})
-            there = _changed(there, {"vault.enabled": places.vault.exists()})
+            there = change_settings(settings, {"home": home, "store.url": "", "vault.path": "", "vault.remote": "", "vault.watch": "off"})
+            there = change_settings(there, {"vault.enabled": places.vault.exists()})
             held = store(there, clock)
             beside = with_files(held, there, NullEmbedder(), None, clock)
             with closing(beside.parts.store if beside else held) as whole:
@@ -389,15 +389,3 @@ def _list_places(settings: Settings) -> BackupPaths:
 
     home = settings.home.expanduser()
     return BackupPaths(find_database(settings), vault_folder(settings.vault, home), home / "vault.db")
-
-
-def _changed(settings: Settings, given: dict[str, Any]) -> Settings:
-    """Copy the settings with some values replaced, validated again."""
-    tree = settings.model_dump()
-    for name, value in given.items():
-        *sections, last = name.split(".")
-        node = tree
-        for section in sections:
-            node = node[section]
-        node[last] = value
-    return Settings.model_validate(tree)

@@ -23,6 +23,7 @@ from engrams.settings.loader import TEST_FOLDER as TEST_FOLDER
 from engrams.settings.loader import LoadedSettings as LoadedSettings
 from engrams.settings.loader import SettingInfo as SettingInfo
 from engrams.settings.loader import Settings as Settings
+from engrams.settings.loader import change_settings as change_settings
 from engrams.settings.loader import describe as describe
 from engrams.settings.loader import in_test_mode as in_test_mode
 from engrams.settings.loader import load as load

@@ -167,6 +167,18 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     return LoadedSettings(in_test_mode(settings), origin)
 
 
+def change_settings(settings: Settings, given: Mapping[str, Any]) -> Settings:
+    """Copy the settings with some values, by dotted name, validated again."""
+    tree = settings.model_dump()
+    for name, value in given.items():
+        *sections, last = name.split(".")
+        node = tree
+        for section in sections:
+            node = node[section]
+        node[last] = value
+    return Settings.model_validate(tree)
+
+
 def in_test_mode(settings: Settings) -> Settings:
     """Move memory into the home of test mode.
     Idempotent; no database, folder or remote stays outside of it. Idempotent."""

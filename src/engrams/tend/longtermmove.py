@@ -24,6 +24,7 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
+from engrams.read.retrieval import asks_only
 from engrams.read.scorefusion import exponential_decay
 from engrams.settings import Settings
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
@@ -174,10 +175,18 @@ class LongTermMover:
         turns = [record for record in records if record.kind is Kind.TURN]
         pairs = pair_turns(turns, self._list_said(turns), self._settings.tiers.pair_minutes)
         wanted = [pair for pair in pairs if chosen is None or any(half.id in chosen for half in pair.halves)]
+        asked = [pair.user for pair in wanted if pair.agent is None and pair.user and self._is_unanswered(pair.user)]
+        wanted = [pair for pair in wanted if pair.user not in asked]
+        if asked:
+            left = tuple(_make_leave_change(question, "", self._clock()) for question in asked)
+            self._store.commit(WriteBatch("engrams", "only asked, and was not answered", self._clock(), changes=left))
         notes = [record for record in records if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)]
         for start in range(0, max(len(wanted), 1), _STEP):
             self._move_batch(wanted[start : start + _STEP], notes if start == 0 else [])
-        return sum(len(pair.halves) for pair in wanted) + len(notes)
+        return sum(len(pair.halves) for pair in wanted) + len(notes) + len(asked)
+
+    def _is_unanswered(self, turn: Record) -> bool:
+        return self._settings.write.questions == "log" and asks_only(turn)
 
     def _list_said(self, turns: Sequence[Record]) -> list[Record]:
         """List all turns from the first to the last of these."""

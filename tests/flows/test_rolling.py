@@ -11,7 +11,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
-from engrams.ports import ROLL
+from engrams.ports import ROLL, JobSpec
 from engrams.session.runningsummary import summary_id
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
@@ -126,7 +126,6 @@ def test_nothing_new_keeps_it_unchanged(engine: MemoryEngine, model: ScriptedMod
     model.when("never", {})
     tell(engine, "Kim plays the oboe in Ghent")
     assert engine.get(NAME, scope=TALK) == before and len(prompts(model)) == 1
-    from engrams.ports import JobSpec
 
     facts = [record.id for record in engine.list(scope=TALK, kinds=(Kind.FACT,)).records]
     engine.store.enqueue((JobSpec(ROLL, "again", {"scope": Scope(TALK).key, "session": "", "items": facts}),), engine.now())
@@ -213,3 +212,21 @@ def test_a_session_of_an_owner_has_its_summary_in_its_prompts(engine: MemoryEngi
     for tokens in range(0, 120, 7):
         made = engine.context("What is baked?", scope=ANN, session="s1", tokens=tokens)
         assert engine.counter.count(made.text) <= tokens
+
+
+def test_what_the_cap_put_away_reaches_the_summary(model: ScriptedModel) -> None:
+    """A statement that left the conversation before its summary was written is in it; one that somebody forgot is not."""
+    clock = SettableClock(START)
+    with temp_engine(clock=clock, **named(model, caps__entries=1, write__extract="off")) as engine:
+        ids = []
+        for text in ("Kim plays the oboe in Ghent", "Kim bakes rye bread on Sundays", "Kim drives a red van"):
+            ids.append(engine.add(Turn(text), scope=TALK, kind=Kind.FACT).id)
+            clock.forward(seconds=1)
+        engine.forget(ids[1], scope=TALK)
+        engine.tiers.enforce(TALK)
+        assert engine.get(ids[0], scope=TALK).status is Status.FORGOTTEN
+        payload = {"scope": Scope(TALK).key, "session": "", "items": ids}
+        engine.store.enqueue((JobSpec(ROLL, "late", payload),), engine.now())
+        engine.drain()
+        assert "oboe" in prompts(model)[0] and "red van" in prompts(model)[0] and "rye bread" not in prompts(model)[0]
+        assert engine.restore(ids[0], scope=TALK).meta == {}

@@ -139,6 +139,16 @@ def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
         assert "Rossi and Sons" in back
 
 
+def test_a_note_has_the_role_of_its_file() -> None:
+    """A note stands as [memory] in a prompt by roles, as its file says; a message keeps who said it."""
+    with temp_engine(preset="proxy", jobs__workers=0, write__extract="off", vault__enabled=False, clock=SettableClock(START)) as engine:
+        engine.add("The boiler code is 4711", scope=SCOPE)
+        engine.observe(Turn("The boiler code was set by Kim", session="a"), scope=SCOPE)
+        tail = engine.context("What is the boiler code?", scope=SCOPE).tail
+        assert "[memory] The boiler code is 4711" in tail
+        assert "[user] The boiler code was set by Kim" in tail
+
+
 def test_a_turn_beside_a_hit_counts() -> None:
     """No context holds more than its limit; a question's answer takes the last hit's place, an unrelated turn before only a free one."""
     said = (

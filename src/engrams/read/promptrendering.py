@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from engrams.text.terms import terms
-from engrams.types import Hit, Kind, Record, Status
+from engrams.types import Hit, Kind, Layer, Record, Status
 
 _SECTIONS: Mapping[Kind, str] = {
     Kind.CORRECTION: "Corrections",
@@ -97,9 +97,9 @@ def recalled_line(hit: Hit, query: frozenset[str], characters: int) -> str:
 
 def role_line(hit: Hit, query: frozenset[str], characters: int) -> str:
     """Render a recalled item as "[role] text".
-    A statement's role is memory; without a role the kind stands there."""
+    The role of statements and notes is memory, as in their files; without a role the kind stands there."""
     role = hit.record.role or hit.record.kind
-    role = "memory" if hit.record.kind in _SECTIONS and role in _SPEAKERS else role
+    role = "memory" if hit.record.layer is not Layer.EPISODIC and role in (*_SPEAKERS, Kind.NOTE) else role
     return f"[{role}] {escape(cut_snippet(hit.record.search_text, query, characters))}{_ended_note(hit)}"
 
 

@@ -33,6 +33,7 @@ from engrams.session import messagewindow
 from engrams.session.messagewindow import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
 from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
+from engrams.write.manualedits import EVICTED
 from engrams.write.memoryrequests import mark_unsaved
 
 Running: TypeAlias = Literal["window", "rolling"]
@@ -263,13 +264,12 @@ class ConversationSummariser:
         self._save(scope, session, "rolling", current, kept, {"ids": ids[-_KEPT:]}, tuple(record.id for record in new), job.lease)
 
     def _load_statements(self, scope: Scope, session: str, items: list[str], current: Record | None) -> list[Record]:
-        if current is not None:
-            found = self._deps.store.get(scope.owner, items)
-        else:
-            found = self._deps.store.find(
-                RecordQuery(ScopeReach(scope.owner, (scope,)), STATED, session=session, order="oldest", limit=_FACTS)
-            ).records
-        return [record for record in found if record.status is Status.ACTIVE and record.kind in STATED]
+        found = self._deps.store.get(scope.owner, items)
+        if current is None:
+            query = RecordQuery(ScopeReach(scope.owner, (scope,)), STATED, session=session, order="oldest", limit=_FACTS)
+            found = tuple({one.id: one for one in (*found, *self._deps.store.find(query).records)}.values())
+        # A statement over the conversation's cap is out of reach, and no less true.
+        return [one for one in found if one.kind in STATED and (one.status is Status.ACTIVE or EVICTED in one.meta)]
 
     def _find_summary(self, scope: Scope, session: str, what: Running) -> Record | None:
         return find_summary(self._deps.store, scope, session, what)

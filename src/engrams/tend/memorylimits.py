@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from engrams.read.scorefusion import age_days, half_life_decay
 from engrams.settings import Settings
 from engrams.tend.longtermmove import LongTermMover
 from engrams.types import Kind, Record, Scope, Status
-from engrams.write.manualedits import build_forget
+from engrams.write.manualedits import EVICTED, build_forget
 
 FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 RULES = (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)
@@ -75,7 +76,8 @@ class MemoryCapEnforcer:
         if caps.entries > 0:
             gone = select_oldest(self._list_oldest(scope, ENTRIES), caps.entries)
             if gone:
-                self._store.commit(build_forget(gone, now, "over the cap of a conversation"))
+                marked = [replace(record, meta={**record.meta, EVICTED: True}) for record in gone]
+                self._store.commit(build_forget(marked, now, "over the cap of a conversation"))
             done["entries"] = len(gone)
         return done
 

@@ -21,6 +21,8 @@ EDITABLE = word_set("""
     """)
 _BY_HAND = "user"
 _STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
+EVICTED = "evicted"
+"""Metadata key of what a conversation's cap put away: nobody asked to forget it."""
 WENT_WITH = "went_with"
 """Metadata key of a source forgotten with a statement; its value is the statement's id."""
 _RELEASED = "what replaced it is gone"
@@ -107,7 +109,7 @@ def build_restore(records: Sequence[Record], at: datetime) -> WriteBatch:
     changes = []
     for record in records:
         if record.status is Status.FORGOTTEN:
-            meta = {name: value for name, value in record.meta.items() if name != "was"}
+            meta = {name: value for name, value in record.meta.items() if name not in ("was", EVICTED)}
             fields = {"status": Status(record.meta.get("was", Status.ACTIVE)), "retired_at": None, "meta": meta}
             changes.append(RecordChange(record.scope.owner, record.id, fields, "restore"))
     return WriteBatch(_BY_HAND, "restored", at, changes=tuple(changes))

@@ -117,6 +117,7 @@ def test_an_id_outside_the_list_is_told_to_the_model_three_times(connect, ask, s
         model.ask(ask(schema=schema))
     assert len(server.requests) == 4
     assert is_unusable(caught.value)
+    assert "to the step " in caught.value.message
     assert caught.value.retryable
     assert model.meter.total().corrections == 6
 

@@ -68,6 +68,13 @@ def test_other_names_lead_to_ours(engrams: Any, typed: str, meant: str) -> None:
     assert (done.code, f"Did you mean '{meant}'?" in done.err) == (2, True)
 
 
+def test_other_options_lead_to_ours(engrams: Any) -> None:
+    """An option of another program is answered with ours."""
+    for typed in ("--memory-path ./my-memories", "--memory-path=./my-memories"):
+        done = engrams("serve", *shlex.split(typed))
+        assert (done.code, "--home DIR" in done.err, "vault.path" in done.err) == (2, True, True)
+
+
 def test_help_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     """`help` alone, and with a command's name."""
     assert main(["help"]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -184,6 +185,16 @@ def test_waiting_learns_what_waits_for_a_pause(engrams: Any) -> None:
         assert "engrams status --wait" in engrams("add", "I live in Lisbon", *chat).out
         assert engrams("status", "--wait", "--json", *chat).json["jobs"]["extract"] == {"done": 1}
     assert "Ann lives in Lisbon." in engrams("list").out
+
+
+def test_doctor_tells_of_a_server_with_other_models(engrams: Any, home: Path) -> None:
+    """A running server of this home with an embedder or upstream of its own is named, with what to do; an ended one is not."""
+    for pid, models, state in ((os.getpid(), ["openai", "gemma", "x"], "warn"), (os.getpid(), ["builtin", "", ""], "info"), (0, [], "")):
+        home.mkdir(exist_ok=True)
+        (home / "serve.json").write_text(json.dumps({"url": "http://127.0.0.1:1", "pid": pid, "models": models}) if pid else "{}")
+        checks = {check["name"]: check for check in engrams("doctor", "--json").json["checks"]}
+        assert checks.get("server", {}).get("state", "") == state
+        assert ("config.toml" in checks.get("server", {}).get("hint", "")) is (state == "warn")
 
 
 def test_doctor_finds_what_is_wrong(engrams: Any, home: Path) -> None:

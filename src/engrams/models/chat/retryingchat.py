@@ -128,7 +128,7 @@ class RetryingServerChat:
         if run.partial is not None:
             text = json.dumps(run.partial, ensure_ascii=False)
             return ChatAnswer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
-        raise unusable_error(self.name, 1 + self._limits.corrections, problem)
+        raise unusable_error(self.name, 1 + self._limits.corrections, ask.purpose, problem)
 
     def measure(self) -> ChatModelMeasurement:
         """Measure the model by two short questions.

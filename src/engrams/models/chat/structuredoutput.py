@@ -132,10 +132,11 @@ def compose_correction(
     return (*messages, *quoted, ChatMessage("user", again if schema is not None else again + "."))
 
 
-def unusable_error(name: str, tries: int, problem: str) -> ModelError:
-    """Build the error for a model that never gave a usable answer."""
+def unusable_error(name: str, tries: int, step: str, problem: str) -> ModelError:
+    """Build the error for a model that never gave a usable answer.
+    ``step``: the purpose of the question, such as ``extract`` or ``reconcile``."""
     error = ModelError(
-        f"{name} gave no usable answer in {tries} tries. The last one: {problem}",
+        f"{name} gave no usable answer to the step {step} in {tries} tries. The last one: {problem}",
         hint="A larger model, or one that supports JSON schemas, follows instructions better.",
     )
     error.add_note(_UNPARSEABLE)

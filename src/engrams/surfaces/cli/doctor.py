@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -80,6 +81,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
     yield DoctorCheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
     yield from _check_disk(settings)
     yield from _check_encryption(settings)
+    yield from _check_server(settings)
     from engrams.build import connection
 
     if (wrong := connection.find_chat_problem(settings.chat)) is not None:
@@ -132,6 +134,20 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
     free = shutil.disk_usage(there).free
     state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
     yield DoctorCheckResult("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
+
+
+def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
+    """Tell where a server of this home has other models than this command."""
+    try:
+        noted = json.loads((settings.home.expanduser() / "serve.json").read_bytes())
+        os.kill(int(noted["pid"]), 0)
+        url, theirs = str(noted["url"]), list(noted["models"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    same = theirs == [settings.embed.provider, settings.embed.model, settings.serve.upstream.rpartition("@")[2]]
+    told = "" if same else f" with an embedder or upstream of its own: {', '.join(str(name) for name in theirs if name)}"
+    hint = "" if same else "Options of `engrams serve` hold for that process alone: put them into config.toml, which every command reads."
+    yield DoctorCheckResult("server", "info" if same else "warn", f"runs at {url}{told}", hint)
 
 
 def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:

@@ -104,6 +104,13 @@ _SYNONYMS: dict[str, str] = {
 }
 """Names from elsewhere -> the command of ours."""
 
+_FOREIGN: dict[str, str] = {
+    "--memory-path": "--home DIR is the folder of all memory, --set vault.path=DIR that of its Markdown files.",
+    "--max-entries": "--set caps.entries=N",
+    "--start-watcher": "--set vault.watch=serve",
+}
+"""Options from elsewhere -> ours."""
+
 _FLAGS = frozenset({"--json", "--test"})
 _VALUED = frozenset({"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"})
 """Options of every command, which may also stand before it."""
@@ -125,6 +132,8 @@ class LazyCommandGroup(TyperGroup):
         from difflib import get_close_matches
 
         name = args[0]
+        if foreign := next((word for word in (word.partition("=")[0] for word in args) if word in _FOREIGN), ""):
+            ctx.fail(f"No such option: {foreign}. Here it is: {_FOREIGN[foreign]}")
         if name not in COMMANDS and not name.startswith("-"):
             near = [_SYNONYMS[name]] if name in _SYNONYMS else get_close_matches(name, COMMANDS, 1)
             more = " `engrams show ID` prints a memory by its id, and `engrams list` shows the ids." if near == ["show"] else ""

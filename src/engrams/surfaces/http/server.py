@@ -157,7 +157,7 @@ def address(listener: socket.socket) -> str:
 
 @contextmanager
 def noted_address(settings: Settings, url: str) -> Iterator[None]:
-    """Note in the home which address serves it.
+    """Note in the home which address serves it, and with which models.
 
     Only a loopback address is noted, and nothing while incognito."""
     note = settings.home.expanduser() / "serve.json"
@@ -166,7 +166,8 @@ def noted_address(settings: Settings, url: str) -> Iterator[None]:
         return
     note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = note.with_suffix(f".{os.getpid()}")
-    fresh.write_text(json.dumps({"url": url, "pid": os.getpid()}), "utf-8")
+    models = [settings.embed.provider, settings.embed.model, settings.serve.upstream.rpartition("@")[2]]
+    fresh.write_text(json.dumps({"url": url, "pid": os.getpid(), "models": models}), "utf-8")
     fresh.replace(note)
     try:
         yield

@@ -137,7 +137,7 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
 
 
 def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
-    """Tell where a server of this home has other models than this command."""
+    """Tell of a running server, and whether its models differ."""
     try:
         noted = json.loads((settings.home.expanduser() / "serve.json").read_bytes())
         os.kill(int(noted["pid"]), 0)

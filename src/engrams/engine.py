@@ -283,16 +283,16 @@ class MemoryEngine:
         return self.context(query, scope=scope, tokens=max_tokens).text
 
     def close(self) -> None:
-        """Let running jobs finish and close the store. Idempotent.
-        Waiting jobs go on in the next process. A model that takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits."""
+        """Let running jobs finish, end sessions, close the store. Idempotent.
+        ``sessions.end_on_close`` says which. Waiting jobs go on in the next process. A model that takes longer than
+        ``sessions.shutdown_seconds`` is cut off; its job waits."""
         if not self._closed:
             self._closed = True
             parts = self._components
             parts.delivery.close()
             parts.usage.close()
             cut = self.chat_model.close if isinstance(self.chat_model, Closable) else None
-            parts.runner.close(self.settings.sessions.shutdown_seconds, cut)
-            parts.close()
+            parts.close(cut)
             if cut is not None:
                 cut()
             self._store.close()

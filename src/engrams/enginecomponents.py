@@ -19,6 +19,7 @@ from engrams.ports import (
     GARDEN,
     GARDEN_STATE,
     JUDGE,
+    POLICY,
     PREFERENCES,
     PURGE,
     REVIEW,
@@ -30,7 +31,6 @@ from engrams.ports import (
     Clock,
     Embedder,
     HomeFileCleaner,
-    Job,
     MemoryFiles,
     Reranker,
     SkillRecordSource,
@@ -184,10 +184,14 @@ class EngineComponents:
         if self.deps.store.load_state(owner, GARDEN_STATE).token or WAKE in self.deps.store.workload():
             self.garden.clear_reports(owner)
 
-    def close(self) -> None:
-        """End this process's sessions and empty its working tier."""
-        if "sessions" in self.__dict__:
-            self.sessions.close()
+    def close(self, cut: Callable[[], object] | None) -> None:
+        """Stop jobs, end sessions, empty the working tier; ``cut`` stops models."""
+
+        def request_ends() -> Sequence[str]:
+            spoken = self.ingest.spoken if "ingest" in self.__dict__ else {}
+            return self.sessions.request_ends(spoken) if spoken or "sessions" in self.__dict__ else ()
+
+        self.runner.close(self.deps.settings.sessions.shutdown_seconds, cut, request_ends)
         if "working" in self.__dict__:
             self.working.close()
 
@@ -234,7 +238,7 @@ class EngineComponents:
         from engrams.session.sessionfinaliser import SessionFinaliser
 
         deps = self.deps
-        return SessionFinaliser(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner.run)
+        return SessionFinaliser(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner)
 
     @cached_property
     def privacy(self) -> IncognitoSessions:
@@ -344,10 +348,6 @@ class EngineComponents:
 
     def _make_handlers(self) -> dict[str, Handler]:
         """Map job kinds to handlers, loaded by their first job."""
-
-        def run_garden(job: Job) -> None:
-            self.garden.run_job(job)
-
         return {
             EMBED: self._backfill.run,
             PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
@@ -356,9 +356,10 @@ class EngineComponents:
             CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
             FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
             TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
+            POLICY: lambda job: self.finaliser.review(job),  # noqa: PLW0108 - created by its first job
             ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
             REVIEW: lambda job: self.review.run(job),  # noqa: PLW0108 - created by its first job
-            **dict.fromkeys((GARDEN, WAKE), run_garden),
+            **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
             **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
         }
 
@@ -377,8 +378,8 @@ class EngineComponents:
 
     @property
     def _has_limits(self) -> bool:
-        caps = self.deps.settings.caps
-        return bool(self.deps.settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
+        caps, tiers = self.deps.settings.caps, self.deps.settings.tiers
+        return bool(tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
 
     def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
         self.working.keep_recalled(scope, ids)

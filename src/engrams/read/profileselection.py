@@ -26,6 +26,7 @@ _STATES = frozenset({"home", "work", "education", "family", "identity"})
 """Categories in which what changed is what is so now: "moved to Berlin"."""
 _UNLASTING = ("hearsay", "modality", "temporal", "effect")
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
+_RULES = (Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE)
 _READ = 500
 _LEAST, _USUAL, _SPARE = 5, 12, 20
 """Approximate tokens of the shortest and of a usual statement; extra items to make up for long ones."""
@@ -66,7 +67,7 @@ def has_ended(record: Record, now: datetime) -> bool:
 
 
 def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
-    """Filter by the setting: ``all``, ``core``, or only what ``fits_profile``."""
+    """Filter by the setting: ``core``, ``user``, or anything."""
     fits = {"core": fits_core, "user": fits_profile}.get(profile)
     return [record for record in records if fits is None or fits(record)]
 
@@ -74,6 +75,11 @@ def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
 def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
     """Select corrections and rules, then the most believed statements, within ``tokens``."""
     section = deps.settings
+    if section.profile == "rules" and request.text.strip():
+        kinds = tuple(kind for kind in _RULES if kind in (request.kinds or _RULES))
+        if not kinds:
+            return []
+        request = replace(request, kinds=kinds)
     if request.already_shown or section.profile_order == "ambient":
         every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
         fresh = [record for record in _filter_standing(every, section) if record.id not in request.already_shown]

@@ -58,7 +58,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     request, _ = cut_query(request, deps.query_chars)
     near = [hit for hit in found.hits if not found.abstain or "trigger" in hit.parts]
     style = deps.settings.line_format
-    told = profile if style == "text" else []
+    told = profile if style in ("text", "triple") else []
     hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*profile, *latest], told)
     hits = drop_said_lines(hits, profile)
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most

@@ -66,8 +66,8 @@ def frame_statements(statements: Iterable[tuple[str, str]], number: str) -> str:
 
 
 def recalled_frame(lines: Sequence[str]) -> str:
-    """Render the recalled lines of one query for a prompt."""
-    return f"<recalled>\n{_NOTE}\n" + "\n".join(lines) + "\n</recalled>" if lines else ""
+    """Render the recalled lines of one query for a prompt, each once."""
+    return f"<recalled>\n{_NOTE}\n" + "\n".join(dict.fromkeys(lines)) + "\n</recalled>" if lines else ""
 
 
 def summary_frame(summary: str) -> str:

@@ -201,6 +201,9 @@ def _find_floors(pool: CandidatePool, prepared: PreparedQuery, request: ReadRequ
     section = deps.settings
     cosine = section.min_scores.dense
     passes = passes_floors(pool, section, cosine, prepared.seek.vector is not None)
+    if section.min_scores.recall and prepared.answering:
+        # A fact that is what was asked for need not share a word with the question: "moved to Ghent" says where somebody lives.
+        passes |= fill_column(pool, prepared.answering) >= 1
     stale = find_stale(request, deps.records, section.episode_days)
     if stale:
         passes &= np.array([name not in stale for name in pool.ids], np.bool_)
@@ -290,6 +293,7 @@ def _find_unfit(
         words = [term for term, _ in prepared.seek.terms]
         for hit in hits:
             near = prepared.seek.vector is not None and pool.cos[place[hit.record.id]] >= floors.cosine
+            near = near or prepared.answering.get(hit.record.id, 0.0) >= 1
             if not near and not shares_enough_words(words, hit.record.search_text, section.min_scores.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
     low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})

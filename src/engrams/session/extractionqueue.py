@@ -28,6 +28,9 @@ class JobRunner(Protocol):
 
     def wake(self) -> None: ...
 
+    @property
+    def is_cut_off(self) -> bool: ...
+
 
 class ExtractionQueue:
     """Queue of turns to extract from. Thread safe; only ``flush_sync`` waits."""

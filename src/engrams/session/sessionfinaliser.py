@@ -7,8 +7,8 @@ do."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -33,23 +33,23 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.read.correctedwords import mask_corrected
+from engrams.session.extractionqueue import JobRunner
+from engrams.session.heldreview import HeldStatementReviewer, join_changes
 from engrams.session.sessionlifecycle import is_lapsed
 from engrams.session.sessionsummary import SessionSummary, build_arc, find_substantive, select_turns
 from engrams.session.turningest import change_noted, find_noted
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.write import llm, writepipeline
+from engrams.write import writepipeline
 from engrams.write.candidatepromotion import (
     HeldCandidateCluster,
     PromotionEvidence,
     cluster_held,
     promote_clusters,
     promotion_reason,
-    to_candidate,
 )
 from engrams.write.changeset import stable_id
-from engrams.write.storagepolicy import StoragePolicyDecision
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
@@ -72,10 +72,11 @@ class _SessionEnd:
     edges: list[Edge]
     ended: dict[str, list[str]]
     mark: OwnerStateRow | None = None
+    jobs: list[JobSpec] = field(default_factory=list)
 
 
 class SessionFinaliser:
-    """Handler of the finalise job. ``run_job`` runs a waiting job here."""
+    """Handler of the finalise job."""
 
     def __init__(
         self,
@@ -84,11 +85,16 @@ class SessionFinaliser:
         chat: ChatModel | None,
         clock: Clock,
         settings: Settings,
-        run_job: Callable[[str], Job | None],
+        runner: JobRunner,
     ) -> None:
         self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
-        self._run_job, self._idle = run_job, timedelta(minutes=settings.sessions.idle_minutes)
+        self._runner, self._idle = runner, timedelta(minutes=settings.sessions.idle_minutes)
         self._deps = writepipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._reviewer = HeldStatementReviewer(store, chat, clock, settings, self._deps)
+
+    def review(self, job: Job) -> None:
+        """Ask the model again about statements that it failed to judge."""
+        self._reviewer.run(job)
 
     def run(self, job: Job) -> None:
         """Finalise the job's session, unless it became active again."""
@@ -109,6 +115,8 @@ class SessionFinaliser:
         forbidden = name in find_noted(self._store, owner)
         if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
             self._build_arcs(end)
+        if self._runner.is_cut_off:
+            raise ModelError("The program ends before the model answered.", hint="The next start ends the session.", retryable=True)
         self._resolve_held(end, forbidden=forbidden)
         self._close_gaps(end)
         self._commit_end(job, end, why)
@@ -151,7 +159,7 @@ class SessionFinaliser:
             if one.state == "waiting":
                 spec = JobSpec(EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True})
                 (name,) = self._store.enqueue((spec,), self._clock())
-                self._run_job(name)
+                self._runner.run(name)
         return not any(one.kind == EXTRACT and ids & _item_ids(one) for one in self._store.queue(("running",), 10_000))
 
     def _postpone(self, job: Job) -> None:
@@ -180,53 +188,31 @@ class SessionFinaliser:
         if forbidden:
             self._drop_held(end, held, "asked not to keep what was said")
             return
-        held, ready = self._review_held(end, held)
+        reviewed = self._reviewer.review(held)
+        end.changes += reviewed.changes
+        end.ended["dropped"] += reviewed.dropped
+        if reviewed.unjudged:
+            end.jobs.append(self._reviewer.make_job(end.owner))
+        held = reviewed.held
         if not held:
             return
         vectors = self._load_vectors(end.owner, held)
         bearing = PromotionEvidence(
             end.turns, [part for _, _, arc in end.arcs for part in arc.statements], self._load_earlier(end, reach), vectors
         )
-        found = [(cluster, _review_reason(cluster, ready) or promotion_reason(cluster, bearing)) for cluster in cluster_held(held, vectors)]
+        found = [
+            (cluster, _review_reason(cluster, reviewed.ready) or promotion_reason(cluster, bearing))
+            for cluster in cluster_held(held, vectors)
+        ]
         promoted = [(cluster, why) for cluster, why in found if why]
         gone = {one.id for cluster, _ in promoted for one in cluster.members}
         end.ended["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
             end.mark = self._store.load_state(end.owner, LEARNED)
             batch = promote_clusters(promoted, held, self._deps).to_batch("session", "borne out at the session's end", {})
-            end.changes += batch.changes
+            end.changes = join_changes(end.changes, batch.changes)
             end.edges += batch.edges
             end.ended["promoted"] += [cluster.lead.id for cluster, _ in promoted]
-
-    def _review_held(self, end: _SessionEnd, held: Sequence[Record]) -> tuple[list[Record], frozenset[str]]:
-        """Ask the model about held statements that await its review.
-
-        Returns those that stay held, and the ids that it commits at once."""
-        kept: list[Record] = []
-        ready: set[str] = set()
-        for record in held:
-            if not record.meta.get("review"):
-                kept.append(record)
-                continue
-            rulings = self._ask_policy(record)
-            if not rulings or rulings[0].awaits_review:
-                kept.append(record)
-            elif rulings[0].action == "drop":
-                self._drop_held(end, [record], rulings[0].reason)
-            else:
-                if rulings[0].action == "commit_now":
-                    ready.add(record.id)
-                meta = {key: value for key, value in record.meta.items() if key != "review"} | {"hold": rulings[0].action}
-                kept.append(replace(record, meta=meta))
-                end.changes.append(RecordChange(end.owner, record.id, {"meta": meta}, "review", record.version))
-        return kept, frozenset(ready)
-
-    def _ask_policy(self, record: Record) -> Sequence[StoragePolicyDecision]:
-        candidate = to_candidate(record)
-        sources = self._store.get(record.scope.owner, candidate.sources[:1])
-        if self._chat is None or not sources:
-            return []
-        return llm.decide_by_model(sources[0], [candidate], self._chat)[0]
 
     def _drop_held(self, end: _SessionEnd, records: Sequence[Record], why: str) -> None:
         for record in records:
@@ -269,7 +255,7 @@ class SessionFinaliser:
         """Commit everything with the session's row and the end of the job."""
         now = self._clock()
         puts, edges = self._build_episodes(end)
-        jobs: list[JobSpec] = []
+        jobs = list(end.jobs)
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
             jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
         if end.turns and self._has_daily_notes:
@@ -332,7 +318,7 @@ def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionSummary, s
     )
 
 
-def _review_reason(cluster: HeldCandidateCluster, ready: frozenset[str]) -> str:
+def _review_reason(cluster: HeldCandidateCluster, ready: Collection[str]) -> str:
     return "reviewed" if any(one.id in ready for one in cluster.members) else ""
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -25,7 +24,7 @@ from engrams.session.sessionlifecycle import (
     state_of,
     to_session,
 )
-from engrams.session.turningest import TurnIngester, make_update_key
+from engrams.session.turningest import MINE, SessionKey, TurnIngester, make_update_key
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 
@@ -33,8 +32,6 @@ Place: TypeAlias = ScopeInput
 
 _LONGEST = 200
 _TRIES = 5
-_MINE = 10_000
-"""Sessions begun here that end with this process; a sweep ends older ones."""
 
 
 class SessionRegistry:
@@ -59,8 +56,8 @@ class SessionRegistry:
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
         self._preferences = OwnerSettingsStore(store, self._write_rule, clock, settings)
         self._lock = Lock()
-        self._begun_here: dict[tuple[str, str], Scope] = {}
-        self._incognito_sessions: dict[tuple[str, str], SessionInfo] = {}
+        self._begun_here: dict[SessionKey, Scope] = {}
+        self._incognito_sessions: dict[SessionKey, SessionInfo] = {}
 
     # -------------------------------------------------------------------------------------------------------- leading
 
@@ -89,7 +86,7 @@ class SessionRegistry:
         saved = self._take_over(place, name, crisis)
         with self._lock:
             self._begun_here[place.owner.key, name] = place
-            while len(self._begun_here) > _MINE:
+            while len(self._begun_here) > MINE:
                 del self._begun_here[next(iter(self._begun_here))]
         return to_session(saved, self._clock(), self._idle)
 
@@ -199,19 +196,16 @@ class SessionRegistry:
             self._runner.wake()
         return asked
 
-    def close(self) -> None:
-        """End the sessions begun here within ``sessions.shutdown_seconds``.
+    def request_ends(self, spoken: Mapping[SessionKey, Scope]) -> tuple[str, ...]:
+        """Enqueue the ends of this process's sessions; returns the jobs' ids.
 
-        The rest are jobs that the next process runs."""
+        ``spoken``: those that turns began here. Jobs that do not run in time are left to the next process."""
         with self._lock:
-            mine, self._begun_here = dict(self._begun_here), {}
+            mine, self._begun_here = {**spoken, **self._begun_here}, {}
         self._incognito_sessions.clear()
         begun = [(place, name) for (_, name), place in mine.items() if self._is_open(place, name)]
         specs = [make_finalise_job(place.owner, name, "shutdown", self._settings) for place, name in begun]
-        until = time.monotonic() + self._settings.sessions.shutdown_seconds
-        for job in self._store.enqueue(specs, self._clock()) if specs else ():
-            if time.monotonic() < until:
-                self._runner.run(job)
+        return tuple(self._store.enqueue(specs, self._clock())) if specs else ()
 
     @property
     def _configured_mode(self) -> PrivacyMode:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import (
@@ -43,6 +43,10 @@ from engrams.write.writedependencies import WriteDeps
 _CONVERSATIONS = 10_000
 """Conversations whose last message was not saved; the oldest is dropped."""
 _NOTED, _TRIES = 100, 5
+MINE = 10_000
+"""Sessions begun here that end with this process; a sweep ends older ones."""
+SessionKey: TypeAlias = tuple[str, str]
+"""Owner's key and a session's name."""
 
 
 class NoSaveRequestLog:
@@ -135,8 +139,17 @@ class TurnIngester:
         self._working = working
         self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequestLog(store)
         self._injected = injected or InjectedContextFingerprints()
+        self._ends_all = settings.sessions.end_on_close == "all" and not settings.is_volatile
+        self._spoken: OrderedDict[SessionKey, Scope] = OrderedDict()
+        self._lock = Lock()
         ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
         self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
+
+    @property
+    def spoken(self) -> dict[SessionKey, Scope]:
+        """Sessions that turns began here, if they end with this process."""
+        with self._lock:
+            return dict(self._spoken)
 
     def write(
         self,
@@ -181,6 +194,7 @@ class TurnIngester:
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
         batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
         entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
+        self._note_spoken(session_rows)
         pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, entered.done.jobs, strict=True) if name))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
         for spec, name in zip(jobs, entered.done.jobs, strict=True):
@@ -244,6 +258,15 @@ class TurnIngester:
         names = [record.session for record in records if record.session and record.kind is not Kind.NOTE and record.recorded_at > since]
         data = {"mode": self._settings.sessions.mode}
         return tuple(SessionRow(name, scope, "active", now, now, data=data) for name in dict.fromkeys(names))
+
+    def _note_spoken(self, rows: Sequence[SessionRow]) -> None:
+        if not self._ends_all or not rows:
+            return
+        with self._lock:
+            for row in rows:
+                self._spoken[row.scope.owner.key, row.id] = row.scope
+            while len(self._spoken) > MINE:
+                self._spoken.popitem(last=False)
 
     def _clean_text(self, text: str) -> str:
         kept, decisions = clean_secrets(text, self._settings.write)

@@ -42,9 +42,17 @@ class SessionSettings(SettingsSection):
     episodes: bool = Field(True, description="Keep a short account of each session that had something in it.")
     min_turns: int = Field(3, ge=1, description="Substantive turns that make a session worth an account.")
     episode_chars: int = Field(600, ge=40, description="Most characters of the account.")
-    shutdown_seconds: float = Field(10.0, ge=0, description="At close: seconds for models to answer and for sessions begun here to end.")
+    end_on_close: Literal["led", "all"] = Field(
+        "led",
+        description="Sessions that end when the engine closes. led: those that a caller began. all: also those that turns began.",
+    )
+    shutdown_seconds: float = Field(
+        10.0, ge=0, description="At close: seconds for models to answer and for sessions to end. The rest is left to the next start."
+    )
     mode: Literal["local", "synced"] = Field(
-        "local", description="Where memory is kept; synced: the same today; incognito, guest: nowhere."
+        "local",
+        description="Where memory is kept. synced: as local, today. incognito, also called guest: nowhere.",
+        json_schema_extra={"also": "incognito guest"},
     )
     owner: Literal["person", "thread"] = Field(
         "person", description="Whose memory is meant where nobody is named. person: `user`, else the login. thread: the conversation's own."

@@ -261,7 +261,8 @@ def _range_of(info: FieldInfo) -> str:
     kinds = [kind, *get_args(kind)]
     choices = next((get_args(one) for one in kinds if get_origin(one) is Literal), ())
     if choices:
-        return ", ".join(choices)
+        also = info.json_schema_extra.get("also", "") if isinstance(info.json_schema_extra, dict) else ""
+        return ", ".join((*choices, *str(also).split()))
     if bool in kinds:
         return "true, false"
     bounds = {

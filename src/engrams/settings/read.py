@@ -62,7 +62,12 @@ class RelevanceThresholdSettings(SettingsSection):
 
     dense: Share = Field(0.0, ge=0, le=1, description="Least cosine.")
     lexical: Share = Field(0.0, ge=0, le=1, description="Least share of the words' weight.")
-    recall: Share = Field(0.0, ge=0, le=1, description="Least share of the query's words, or two words that are 0.4 of the memory's.")
+    recall: Share = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Least share of the query's words, or two words that are 0.4 of the memory's; or a fact of the kind asked for.",
+    )
 
 
 class TieredSearchSettings(SettingsSection):
@@ -127,9 +132,10 @@ class ReadSettings(SettingsSection):
     profile_order: Literal["believed", "ambient"] = Field(
         "believed", description="believed: corrections, rules, then by confidence. ambient: by age, use, kind, trust and strength."
     )
-    profile: Literal["all", "user", "core"] = Field(
+    profile: Literal["all", "user", "core", "rules"] = Field(
         "user",
-        description="Facts in the profile. user: lasting facts about the user only. core: all of the owner's own, and MEMORY.md.",
+        description="Facts in the profile. user: lasting facts about the user only. core: all of the owner's own, and MEMORY.md."
+        " rules: none beside a question.",
     )
     context_limit: int = Field(40, ge=0, description="Most hits in a context, as far as its budget goes. 0: as `read.limit`.")
     prefix_tokens: int = Field(600, ge=0, description="Tokens of that budget that the stable profile may use.")

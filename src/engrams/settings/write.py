@@ -31,7 +31,10 @@ class WriteSettings(SettingsSection):
     reconcile: Literal["off", "rules", "llm", "auto"] = Field(
         "auto", description="How a new fact is compared with the known ones. auto: llm where a chat model is set, else rules."
     )
-    policy: Literal["off", "rules", "llm"] = Field("rules", description="How it is decided whether a candidate is stored, held or dropped.")
+    policy: Literal["off", "rules", "llm", "auto"] = Field(
+        "rules",
+        description="How it is decided whether a candidate is stored, held or dropped. auto: llm where a chat model is set, else rules.",
+    )
     secrets: Literal["redact", "refuse", "off"] = Field("redact", description="Treatment of API keys, passwords and tokens.")
     pii: Literal["allow", "redact", "refuse"] = Field("allow", description="Treatment of personal data such as card numbers.")
     dedup_jaccard: Share = Field(0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one.")
@@ -42,6 +45,13 @@ class WriteSettings(SettingsSection):
         description="Cosine from which two statements are one, if no number, name, date or negation differs. 0: words decide.",
     )
     min_confidence: Share = Field(0.5, ge=0, le=1, description="Confidence below which a candidate is dropped.")
+    hold_below: Share = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Confidence below which a rule or preference, however unsure, waits until it is repeated in its session. 0: "
+        "`write.min_confidence` alone decides.",
+    )
     questions: Literal["log", "recall"] = Field(
         "log", description="Messages of a user that only ask. log: kept, no read finds them; in tiers with their answers. recall: found."
     )

@@ -18,6 +18,7 @@ from engrams.ports import (
     FINALISE,
     KEPT,
     LEARNED,
+    POLICY,
     REVIEW,
     ROLL,
     ChatModel,
@@ -168,6 +169,7 @@ class ExtractionJobHandler:
             *self._make_garden_jobs(records),
             *self._make_retry_jobs(job, records, result),
             *self._make_late_jobs(records, result),
+            *self._make_policy_jobs(records, result),
         )
 
     def _make_change_jobs(self, owner: Scope, heard: writepipeline.ExtractionResult) -> tuple[JobSpec, ...]:
@@ -237,6 +239,13 @@ class ExtractionJobHandler:
         return tuple(
             JobSpec(FINALISE, f"{owner.key}|{name}", {"owner": owner.key, "session": name, "why": "late"}, attempts=tries) for name in ended
         )
+
+    def _make_policy_jobs(self, records: tuple[Record, ...], result: writepipeline.ExtractionBatch) -> tuple[JobSpec, ...]:
+        """Build the job that asks again about unjudged statements."""
+        if self._deps.chat is None or not any(put.record.meta.get("review") for put in result.batch.puts):
+            return ()
+        owner, due = records[0].scope.owner.key, self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
+        return (JobSpec(POLICY, owner, {"owner": owner}, due, attempts=self._settings.jobs.max_attempts),)
 
     def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:

@@ -6,7 +6,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
@@ -178,21 +179,49 @@ class JobWorkerPool:
         """Hold upkeep off while somebody waits for the same model."""
         return nullcontext() if self._upkeep is None else self._upkeep.serve_person()
 
-    def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None) -> None:
+    @property
+    def is_cut_off(self) -> bool:
+        """Return whether models are cut off, as the engine closes."""
+        return self._cut_off
+
+    def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None, last: Callable[[], Sequence[str]] = tuple) -> None:
         """Stop the workers after their current jobs; waiting jobs stay queued.
 
-        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure."""
+        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure. ``last``: enqueues jobs
+        to run when the workers have stopped, as far as the time allows."""
         self._stop.set()
         self._wake.set()
         until = time.monotonic() + seconds
-        for thread in self._threads if cut is not None else ():
+        self._join(self._threads, until, cut)
+        left = deque(last())
+        if left and not self._cut_off:
+            ending = [
+                threading.Thread(target=self._run_last, args=(left, until), name="engrams-last", daemon=True)
+                for _ in range(min(len(left), max(self._settings.workers, 1)))
+            ]
+            for thread in ending:
+                thread.start()
+            self._join(ending, until, cut)
+        self._leases.close()
+
+    def _join(self, threads: Sequence[threading.Thread], until: float, cut: Callable[[], object] | None) -> None:
+        for thread in threads if cut is not None else ():
             thread.join(timeout=max(until - time.monotonic(), 0.0))
-        if cut is not None and any(thread.is_alive() for thread in self._threads):
+        if cut is not None and any(thread.is_alive() for thread in threads):
             self._cut_off = True
             cut()
-        for thread in self._threads:
+        for thread in threads:
             thread.join(timeout=self._settings.lease_seconds)
-        self._leases.close()
+
+    def _run_last(self, left: deque[str], until: float) -> None:
+        while time.monotonic() < until:
+            try:
+                self.run(left.popleft())
+            except (IndexError, ClosedError):
+                return
+            except EngramsError as problem:
+                _log.warning("the next start does what is left: %s", problem.message)
+                return
 
     def _run_worker(self) -> None:
         while not self._stop.is_set():

@@ -13,6 +13,7 @@ from engrams.write import secrets
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.memoryrequests import is_control
 
+PolicyMode: TypeAlias = Literal["off", "rules", "llm"]
 Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
 
 _REASON = 240
@@ -57,15 +58,25 @@ class StoragePolicyDecision:
     awaits_review: bool = False
 
 
-def decide(candidate: CandidateStatement, *, mode: Literal["off", "rules", "llm"], explicit: bool, floor: float) -> StoragePolicyDecision:
+_WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
+_IMPLIED = StoragePolicyDecision("commit_at_session_end", "an implied wish")
+
+
+def decide(
+    candidate: CandidateStatement, *, mode: PolicyMode, explicit: bool, floor: float, hold_below: float = 0.0
+) -> StoragePolicyDecision:
     """Decide on one candidate under the policy ``mode``.
 
-    ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored. With ``llm`` and no model's
-    decision yet, what the guards let through is held: never written unreviewed."""
+    ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored; ``hold_below``: the one
+    below which a rule or preference is held. With ``llm`` and no model's decision yet, what the guards let through is held: never written
+    unreviewed."""
     guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
-    if candidate.confidence < floor:
+    implied = mode != "off" and not explicit and candidate.kind in _WISHES and candidate.confidence < hold_below
+    if implied and mode == "rules":
+        return _IMPLIED
+    if candidate.confidence < floor and not implied:
         return StoragePolicyDecision("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
     match mode:
         case "off":
@@ -74,6 +85,13 @@ def decide(candidate: CandidateStatement, *, mode: Literal["off", "rules", "llm"
             return _decide_by_rules(candidate, explicit=explicit)
         case "llm":
             return StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
+
+
+def resolve_mode(policy: PolicyMode | Literal["auto"], *, model: bool) -> PolicyMode:
+    """Return who decides: with ``auto`` a model, where there is one."""
+    if policy == "auto":
+        return "llm" if model else "rules"
+    return policy
 
 
 def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
@@ -92,9 +110,9 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
     return None
 
 
-def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision) -> StoragePolicyDecision:
+def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision, floor: float = 0.0) -> StoragePolicyDecision:
     """Limit a model's decision to what the guards allow.
-    Losses and triggers are never stored at once, a low view of oneself only if repeated."""
+    Losses, triggers and what is less sure than ``floor`` are never stored at once, a low view of oneself only if repeated."""
     guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
@@ -103,6 +121,8 @@ def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision)
         return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
     if ruling.action == "commit_now" and _LOSS.search(text):
         return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
+    if ruling.action == "commit_now" and candidate.confidence < floor:
+        return _IMPLIED
     return replace(ruling, reason=ruling.reason[:_REASON])
 
 

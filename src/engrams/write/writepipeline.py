@@ -109,12 +109,15 @@ def extract_candidates(
         found = {name: candidates[:most] for name, candidates in found.items()}
     if not fresh:
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
-    by_record: list[tuple[Record, tuple[DecidedCandidate, ...]]] = []
+    mode, by_record = (
+        storagepolicy.resolve_mode(deps.settings.policy, model=deps.chat is not None),
+        list[tuple[Record, tuple[DecidedCandidate, ...]]](),
+    )
     for record in open_:
         candidates = found.get(record.id, [])
-        verdicts = _decide_by_rules(record, candidates, deps.settings)
-        if deps.settings.policy == "llm" and deps.chat is not None:
-            verdicts, spent = _decide_by_model(record, candidates, verdicts, deps.chat)
+        verdicts = _decide_by_rules(record, candidates, deps.settings, mode)
+        if mode == "llm" and deps.chat is not None:
+            verdicts, spent = _decide_by_model(record, candidates, verdicts, deps.chat, deps.settings.min_confidence)
             cost += spent
         decided = tuple(zip(candidates, verdicts, strict=True))
         decisions.extend(StageDecision("policy", verdict.action, verdict.reason, one.text[:200], record.id) for one, verdict in decided)
@@ -221,21 +224,25 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateSt
 
 
 def _decide_by_rules(
-    record: Record, candidates: Sequence[CandidateStatement], settings: WriteSettings
+    record: Record, candidates: Sequence[CandidateStatement], settings: WriteSettings, mode: storagepolicy.PolicyMode
 ) -> list[storagepolicy.StoragePolicyDecision]:
-    explicit = record.kind is Kind.NOTE or is_explicit(record.text)
-    verdicts = [storagepolicy.decide(one, mode=settings.policy, explicit=explicit, floor=settings.min_confidence) for one in candidates]
-    if settings.policy == "rules" and record.kind is not Kind.NOTE:
+    explicit, floor, hold = record.kind is Kind.NOTE or is_explicit(record.text), settings.min_confidence, settings.hold_below
+    verdicts = [storagepolicy.decide(one, mode=mode, explicit=explicit, floor=floor, hold_below=hold) for one in candidates]
+    if mode == "rules" and record.kind is not Kind.NOTE:
         verdicts = [storagepolicy.clamp_decision(one, verdict) for one, verdict in zip(candidates, verdicts, strict=True)]
     return verdicts
 
 
 def _decide_by_model(
-    record: Record, candidates: Sequence[CandidateStatement], ruled: Sequence[storagepolicy.StoragePolicyDecision], chat: ChatModel
+    record: Record,
+    candidates: Sequence[CandidateStatement],
+    ruled: Sequence[storagepolicy.StoragePolicyDecision],
+    chat: ChatModel,
+    floor: float,
 ) -> tuple[list[storagepolicy.StoragePolicyDecision], ModelCost]:
     """Let the model decide on what the rules did not drop."""
     asked = [at for at, verdict in enumerate(ruled) if verdict.action != "drop"]
-    judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], chat)
+    judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], chat, floor)
     answered = dict(zip(asked, judged, strict=True))
     return [answered.get(at, verdict) for at, verdict in enumerate(ruled)], cost
 

@@ -107,7 +107,7 @@ def test_without_a_user_the_thread_owns(door: Door) -> None:
         assert "amber" not in search(conversation="one")
         refused = client.post("/v1/search", json={"query": "code"})
         assert refused.status_code == 400, refused.text
-        assert "--conversation" in refused.text
+        assert "X-Engrams-Session" in refused.text
     add(door, "The code of Ann is teal")
     found = door.client.post("/v1/search", json={"query": "the code of Ann"}, params={"conversation": "three"})
     assert "teal" in found.text

@@ -114,6 +114,13 @@ def spoken(browser: Any, online: Served, request: pytest.FixtureRequest) -> Iter
 
 
 @pytest.fixture
+def unnamed(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
+    """A window of nobody on a server where the conversation owns its memory."""
+    with temp_engine(user="", sessions__owner="thread") as engine, running(patient(engine)) as url:
+        yield from opened(browser, Served(url, engine), request, chosen=False)
+
+
+@pytest.fixture
 def locked(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A window on a server that demands keys; ``secret`` is one of them."""
     with temp_engine(user="nobody", serve__require_keys="always") as engine, running(patient(engine)) as url:

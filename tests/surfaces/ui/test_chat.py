@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from tests.acceptance.process import eventually
 from tests.surfaces.ui.conftest import Window
 
 from engrams.types import Json, Kind
@@ -113,6 +114,27 @@ def test_an_earlier_conversation_can_be_taken_up(spoken: Window) -> None:
     spoken.page.locator("dialog .memory-open").first.click()
     expect(spoken.page.locator(".turn.user")).to_contain_text("Algarve")
     expect(spoken.page.locator(".turn.assistant")).to_contain_text("Noted")
+
+
+@pytest.mark.covers("S4.45")
+def test_a_conversation_is_ended_on_the_page(spoken: Window) -> None:
+    """ "End session" and "New chat" end it, as does a press in the list of sessions; the list says so in plain words."""
+    assert spoken.served.model is not None
+    sessions = spoken.served.engine.sessions
+    for place, name in enumerate(("End session", "New chat"), 1):
+        spoken.served.model.say("Noted.")
+        spoken.go("chat")
+        spoken.say(f"We plan trip {place} to the Algarve in June.")
+        spoken.page.get_by_role("button", name=name).click()
+        expect(spoken.page.get_by_text("Session ended").last).to_be_visible()
+        expect(spoken.page.locator(".turn")).to_have_count(0)
+        eventually(lambda: [each.state for each in sessions.list(scope=spoken.scope)] == ["rotation_required"] * place)  # noqa: B023
+    spoken.tell("The roof leaks again.", session="s9")
+    spoken.go("memories?layer=episodic")
+    expect(spoken.page.locator(".memory .chip", has_text="Ended")).to_have_count(2)
+    spoken.page.locator(".memory-open", has_text="roof").click()
+    spoken.page.get_by_role("dialog").get_by_role("button", name="End session").click()
+    expect(spoken.page.locator(".memory .chip", has_text="Active")).to_have_count(0)
 
 
 @pytest.mark.parametrize("spoken", [{"viewport": {"width": 360, "height": 740}}], indirect=True)

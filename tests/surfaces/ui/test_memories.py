@@ -199,3 +199,12 @@ def test_everything_about_a_thing_is_erased_by_choice(window: Window) -> None:
     box.get_by_role("button", name="Erase for good").click()
     expect(window.page.get_by_text("places found none left")).to_be_visible()
     assert [engine.get(id, scope=scope).status for id in (gone, kept)] == [Status.PURGED, Status.ACTIVE]
+
+
+def test_nobody_finds_a_way_on(unnamed: Window) -> None:
+    """Where nobody is named and the conversation owns its memory, the page says where to name oneself, and shows the settings."""
+    unnamed.go("memories")
+    expect(unnamed.page.get_by_role("alert").first).to_contain_text("Settings")
+    expect(unnamed.page.get_by_role("alert").first).not_to_contain_text("--user")
+    unnamed.page.get_by_role("link", name="Open Settings").first.click()
+    expect(unnamed.page.get_by_text("sessions.owner")).to_be_visible()

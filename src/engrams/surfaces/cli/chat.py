@@ -25,6 +25,7 @@ _HELP = """/why             why the last answer used its memories
 /edit N|ID TEXT  correct a memory
 /recall on|off   use memory in answers or not; messages are stored either way
 /incognito on|off  neither read nor store anything
+/end             end the conversation, as /quit does, and begin a new one
 /help            this
 /quit            end (so does Ctrl-D)
 In words: "what do you remember about …", "forget that …", "turn off your memory"."""
@@ -103,6 +104,8 @@ class TerminalChatSession:
                 return f"Restored: {clean(self.engine.restore(rest, scope=self.scope).text)}"
             case "/edit":
                 return self._edit(rest)
+            case "/end":
+                return self._end()
             case "/recall":
                 on = _parse_switch(name, rest, self.is_recall_on)
                 self.engine.control.recall(self.scope, on)
@@ -113,6 +116,21 @@ class TerminalChatSession:
             case _:
                 raise InputError(f"There is no command {name}.", hint="/help shows the commands.")
 
+    def _end(self) -> str:
+        """End the session and begin another; tell what became of it."""
+        from engrams.clock import new_id
+
+        sessions, ended = self.engine.sessions, self.session
+        self.session, self.messages, self.hits, self.shown, self.last_question = new_id(self.engine.now()), [], (), (), ""
+        if sessions.state(ended, scope=self.scope) == "absent":
+            return "Nothing of this conversation was stored. A new one begins."
+        found = sessions.end(ended, scope=self.scope)
+        if found.state != "rotation_required":
+            return "The conversation ends in the background. A new one begins."
+        kept = {"account": found.ended["episodes"], "memory promoted": found.ended["promoted"], "memory still held": found.ended["held"]}
+        told = ", ".join(f"{len(ids)} {name}" for name, ids in kept.items() if ids)
+        return f"The conversation has ended{f': {told}' if told else ''}. A new one begins."
+
     def _keep_hits(self, hits: tuple[Hit, ...]) -> None:
         self.hits, self.shown = hits, tuple(hit.record.id for hit in hits)
 
@@ -122,6 +140,8 @@ class TerminalChatSession:
         if receipt.outcome == "unsaved":
             return "Not saved."
         learned = [made.text for made in receipt.derived]
+        if is_question(text) and not self.is_recall_on:
+            return "Recall is off, so nothing was looked up. /recall on switches it on."
         if is_question(text):
             return (
                 "\n".join(f"{place}. {_quote_record(hit.record)}" for place, hit in enumerate(self.hits, 1))
@@ -190,7 +210,7 @@ class TerminalChatSession:
 @flatten_options
 def chat(options: GlobalOptions) -> None:
     """Talk to memory; without a chat model it quotes memories."""
-    with options.open() as (engine, scope):
+    with options.open(ends_sessions=True) as (engine, scope):
         talk = TerminalChatSession(engine, scope, clock.new_id(clock.now()))
         terminal = sys.stdin.isatty() and not options.json
         if terminal:

@@ -90,7 +90,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
     try:
         if repair:
             yield from _rescue(options, settings)
-        with options.open() as (engine, _):
+        with options.open(needs_owner=False) as (engine, _):
             yield from _check_engine(engine, settings, repair=repair, offline=offline, accept=accept)
     except EngramsError as problem:
         yield DoctorCheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
@@ -100,7 +100,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
 def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckResult]:
     """Bring memory back from a backup or the vault."""
     try:
-        with options.open():
+        with options.open(needs_owner=False):
             return
     except StoreError as problem:
         if "damaged" not in problem.message:

@@ -52,12 +52,17 @@ class GlobalOptions:
         return (*owner, *deeper)
 
     @contextmanager
-    def open(self) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
-        """Open the engine; yield it with the scope."""
+    def open(self, *, ends_sessions: bool = False, needs_owner: bool = True) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
+        """Open the engine; yield it with the scope.
+        ``ends_sessions``: what was spoken here ends with this process; else a command is one step of a session that may go on.
+        ``needs_owner``: False where it concerns no one person."""
         from engrams.types import Scope
 
         settings = self.load().settings
-        scope = Scope(self.scope(settings)).labels
+        ends = settings.sessions.model_copy(update={"end_on_close": "all" if ends_sessions else "led"})
+        settings = settings.model_copy(update={"sessions": ends})
+        named = needs_owner or settings.user or settings.sessions.owner == "person" or self.user or self.conversation
+        scope = Scope(self.scope(settings)).labels if named else ("session", "nobody")
         from engrams.build import open as open_engine
 
         engine = open_engine(settings, background=False)

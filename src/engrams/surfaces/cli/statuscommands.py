@@ -25,6 +25,7 @@ _JOB_NAMES = {
     "roll": "update summary",
     "finalise": "close session",
     "extract": "extract facts",
+    "policy": "judge what is held",
     "changes": "find changes",
     "begin": "begin what was planned",
     "embed": "update embeddings",
@@ -78,7 +79,7 @@ def calibrate(options: GlobalOptions) -> None:
 @flatten_options
 def status(options: GlobalOptions, wait: Wait = False) -> None:
     """Show background work: jobs, delay and failures."""
-    with options.open() as (engine, scope):
+    with options.open(needs_owner=False) as (engine, scope):
         if wait:
             with show_progress("working", quiet=options.json) as bar:
                 engine.updates.flush_sync(_WAIT)
@@ -132,7 +133,7 @@ def retry(
     wait: Wait = False,
 ) -> None:
     """Run failed jobs again."""
-    with options.open() as (engine, _):
+    with options.open(needs_owner=False) as (engine, _):
         number = engine.retry(tuple(ids or ()))
         if wait:
             with show_progress("working", quiet=options.json) as bar:

@@ -71,6 +71,8 @@ def answer_here(call: HookCallOptions, event: AgentHookEvent, messages: Sequence
     settings = load(call.settings).settings
     if not settings.enabled:
         return ""
+    # An agent calls the hook many times in one session; its own event ends it.
+    settings = settings.model_copy(update={"sessions": settings.sessions.model_copy(update={"end_on_close": "led"})})
     waits = event.name in RECALL_EVENTS
     late = settings.delivery.mode == "pending" and bool(event.session)
     scope, name = Scope(("user", settings.owner)), project_name(event, call.project)

@@ -34,16 +34,21 @@ class ChatCaller:
     message: str = ""
 
 
+class UnnamedCallerError(ScopeError):
+    """A chat request names neither user nor conversation."""
+
+
 def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: Settings) -> ChatCaller:
     """Identify owner, scope and session of a chat request.
 
     The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id`` (not where tokens
-    are expected), the body's ``user``, the setting ``user``, the login name. A project or conversation (also ``memory_id``) is a scope of
-    its own below the owner: what is told there is found there only. A session only groups turns. ScopeError: an id that no scope can hold,
-    or an invalid token."""
+    are expected), the body's ``user``, the setting ``user``, the login name (with ``sessions.owner`` thread: the session itself). A project
+    or conversation (also ``memory_id``) is a scope of its own below the owner: what is told there is found there only. A session groups
+    turns. ScopeError: an id that no scope can hold, nobody is named (UnnamedCallerError), or an invalid token."""
     fields = envelope.fields
     ours = _to_mapping(fields.get("memory"))
     metadata = _to_mapping(fields.get("metadata"))
+    skip = _find_skip_reason(ours, settings)
     user = _find_user(headers, ours, fields.get("user"), settings.serve.jwt_secret)
     project = _first_text(ours.get("project"), _read_header(headers, "x-engrams-project"))
     conversation = _first_text(ours.get("conversation"), _read_header(headers, "x-engrams-conversation"), fields.get("memory_id"))
@@ -56,7 +61,7 @@ def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: 
         envelope.thread_id,
     )
     scope = _key_scope(headers.get("x-engrams-owner", ""), user) or Scope(
-        ("user", user) if user else settings.owner_labels(session or opening_id(envelope))
+        ("user", user) if user else _owner_labels(settings, session or opening_id(envelope), named=bool(session or skip))
     )
     scope = scope.within("project", project) if project else scope
     scope = scope.within("conversation", conversation) if conversation else scope
@@ -65,7 +70,7 @@ def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: 
         session=session or opening_id(envelope),
         top_k=_memory_count(ours.get("top_k"), fields.get("memory_top_k"), settings),
         threshold=_score_threshold(fields.get("memory_score_threshold")),
-        skip_reason=_find_skip_reason(ours, settings),
+        skip_reason=skip,
         message=headers.get("x-openwebui-message-id", ""),
     )
 
@@ -78,6 +83,17 @@ def _key_scope(owner: str, user: str) -> Scope | None:
         return None
     scope = Scope.parse(unquote(owner))
     return scope if user in ("", scope.labels[-1]) else scope.within("user", user)
+
+
+def _owner_labels(settings: Settings, session: str, *, named: bool) -> tuple[str, str]:
+    """Return the owner of a request that names no user.
+    UnnamedCallerError: nor is a session ``named``; an owner is never guessed from what was said."""
+    if not (named or settings.user) and settings.sessions.owner == "thread":
+        raise UnnamedCallerError(
+            "Nobody says whose memory this is.",
+            hint="Name the user (header X-Engrams-User, or `user` in the body) or the conversation (header X-Engrams-Session).",
+        )
+    return settings.owner_labels(session)
 
 
 def opening_id(envelope: ParsedChatRequest) -> str:

@@ -39,6 +39,8 @@ class ProxyChatEndpoint:
         if raw is None:
             return error_response(413, f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
         chat_request = parse_request(request.headers, raw, self._settings, self._dialect, self._threads)
+        if chat_request.refusal:
+            return error_response(400, chat_request.refusal, "owner_missing")
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
             return no_upstream_error(chat_request.model)

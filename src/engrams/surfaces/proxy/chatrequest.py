@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.calleridentity import ChatCaller, identify, turn_id
+from engrams.surfaces.proxy.calleridentity import ChatCaller, UnnamedCallerError, identify, turn_id
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
 from engrams.surfaces.proxy.jsonsplice import PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
 from engrams.types import Json, Turn
@@ -28,6 +28,7 @@ class ParsedProxyRequest:
     question: Turn | None = None
     dialect: ChatDialect = CHAT
     threads: ResponseSessionMap | None = None
+    refusal: str = ""
 
     @property
     def fields(self) -> Mapping[str, Json]:
@@ -82,6 +83,10 @@ def parse_request(
         return ParsedProxyRequest(raw, None, None, "request", dialect=dialect)
     try:
         caller = identify(headers, envelope, settings)
+    except UnnamedCallerError as problem:
+        if is_client_task(headers, envelope) or _is_completion(envelope):
+            return ParsedProxyRequest(raw, envelope, None, "task", dialect=dialect)
+        return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect, refusal=f"{problem.message} {problem.hint}")
     except ScopeError:
         return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect)
     if caller.skip_reason:

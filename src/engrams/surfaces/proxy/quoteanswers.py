@@ -37,6 +37,8 @@ class QuoteAnswerEndpoint:
         if raw is None or chat_request.envelope is None:
             status, what = (413, f"over {BODY_BYTES:,} bytes") if raw is None else (400, "not a JSON object with a list of messages")
             return error_response(status, f"The request is {what}. Send an OpenAI chat request.", "invalid_request")
+        if chat_request.refusal:
+            return error_response(400, chat_request.refusal, "owner_missing")
         hits: tuple[Hit, ...] | None = ()
         if chat_request.caller and chat_request.question and chat_request.caller.top_k:
             said = chat_request.question.text.strip()

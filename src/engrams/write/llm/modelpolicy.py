@@ -42,10 +42,10 @@ SCHEMA: dict[str, Any] = {
 
 
 def decide_by_model(
-    record: Record, candidates: Sequence[CandidateStatement], chat: ChatModel
+    record: Record, candidates: Sequence[CandidateStatement], chat: ChatModel, floor: float = 0.0
 ) -> tuple[list[storagepolicy.StoragePolicyDecision], ModelCost]:
     """Decide on each candidate by a model.
-    Whatever the model leaves out, gets wrong or fails at is held: never written unreviewed."""
+    What is less sure than ``floor`` is not stored at once. Whatever the model leaves out, gets wrong or fails at is held."""
     if not candidates:
         return [], ModelCost()
     listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))
@@ -61,7 +61,7 @@ def decide_by_model(
             "commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits_review=True
         )
         return [storagepolicy.clamp_decision(candidate, held) for candidate in candidates], cost
-    return [storagepolicy.clamp_decision(candidate, rows.get(number, _HELD)) for number, candidate in enumerate(candidates, 1)], cost
+    return [storagepolicy.clamp_decision(candidate, rows.get(number, _HELD), floor) for number, candidate in enumerate(candidates, 1)], cost
 
 
 def _parse_rows(data: Any) -> dict[int, storagepolicy.StoragePolicyDecision]:

@@ -58,6 +58,16 @@ _CALL_ME = re.compile(
     ),
     re.IGNORECASE,
 )
+_HEDGES = r"(?:(?:i (?:guess|think|suppose|feel|believe)(?: that)?|maybe|perhaps|probably|it seems(?: that)?)\W+)"
+_WISH = re.compile(
+    rf"(?:{_HEDGES}*(?:and |you know )?i(?:'d| would)? (?:(?:kind|sort) of |rather |really |just )*(?:prefer|like|love|appreciate) it"
+    r" (?:when|if) you (?P<a>.+)"
+    rf"|{_HEDGES}+i(?:'d| would)? (?:(?:kind|sort) of |rather )*(?:prefer|like) (?P<b>.{{1,60}}\b(?:answers?|replies|responses?"
+    r"|explanations?|summaries)))$",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNSURE = 0.4
+"""Confidence of a wish that is only implied."""
 _DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
 _IMPERATIVE = word_set("""
     use answer reply respond write give keep call add include format speak be send show put start end begin make say address ask explain
@@ -146,7 +156,19 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
         body = _command_body(match)
         if body and _is_imperative(body):
             return _build_candidate(quote, speech, Kind.RULE, f"Always {_rewrite_command(body, speech)}", "assistant", "always", body)
-    return None
+    return _extract_wish(piece, quote, speech)
+
+
+def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:
+    """Extract a wish that is only implied, as an unsure rule."""
+    match = _WISH.match(piece)
+    if match is None:
+        return None
+    body = f"prefer {match['b']}" if match["b"] else _command_body(match)
+    if not body or not _is_imperative(body):
+        return None
+    text = _rewrite_command(body, speech)
+    return _build_candidate(quote, speech, Kind.RULE, text[:1].upper() + text[1:], "assistant", "always", body, confidence=_UNSURE)
 
 
 def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:

@@ -9,8 +9,9 @@ from urllib.parse import unquote
 from fastapi import Depends, Header, Query, Request
 
 from engrams.engine import MemoryEngine
-from engrams.errors import EngramsError, RefusedError
+from engrams.errors import EngramsError, RefusedError, ScopeError
 from engrams.ports import ScopeReach
+from engrams.settings import Settings
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ KEY = "engrams.key"
 OWNER = "engrams.owner"
 RELAY = "engrams.relay"
 REFUSED_KEY = "engrams.refused"
+_NOBODY = Scope(("session", "nobody"))
 """Entries of the ASGI scope: a request's key, the owner it concerns, that it may go upstream, and that its key was wrong."""
 
 
@@ -33,6 +35,12 @@ class IdentifiedCaller:
     owner: Scope
     scope: Scope
     key: ApiKey | None = None
+    is_named: bool = True
+
+    @property
+    def logged_owner(self) -> str:
+        """Return the scope's key for a log; empty where nobody is named."""
+        return self.scope.key if self.is_named else ""
 
     @property
     def is_admin(self) -> bool:
@@ -83,17 +91,37 @@ async def get_person(request: Request, x_engrams_user: User = "") -> IdentifiedC
     return find_caller(request, decode_header(x_engrams_user).strip())
 
 
+async def get_anyone(request: Request, x_engrams_user: User = "") -> IdentifiedCaller:
+    """Identify the caller of what concerns no one person (dependency)."""
+    user = decode_header(x_engrams_user).strip()
+    engine: MemoryEngine = request.app.state.engine
+    settings = engine.settings
+    if user or settings.user or settings.sessions.owner == "person" or request.scope.get(KEY) is not None:
+        return find_caller(request, user)
+    return IdentifiedCaller(engine, _NOBODY, _NOBODY, is_named=False)
+
+
 def find_caller(request: Request, user: str, conversation: str = "") -> IdentifiedCaller:
     """Find the caller for a user name.
 
-    A key never leaves its owner: another user's name is a part of that owner's memory."""
+    A key never leaves its owner: another user's name is a part of that owner's memory. Where the conversation owns its memory
+    (``sessions.owner``), the header X-Engrams-Session names it too. ScopeError: nobody is named."""
     engine: MemoryEngine = request.app.state.engine
     key: ApiKey | None = request.scope.get(KEY)
-    named = ("user", user) if user else None
-    owner = Scope(named or engine.settings.owner_labels(conversation)) if key is None else key.owner
+    owner = key.owner if key is not None else Scope(("user", user)) if user else _default_owner(request, engine.settings, conversation)
     request.scope[OWNER] = owner.key
     scope = owner if key is None else user_scope(owner, user)
     return IdentifiedCaller(engine, owner, scope, key)
+
+
+def _default_owner(request: Request, settings: Settings, conversation: str) -> Scope:
+    try:
+        return Scope(settings.owner_labels(conversation or decode_header(request.headers.get("x-engrams-session", "")).strip()))
+    except ScopeError as problem:
+        raise ScopeError(
+            problem.message,
+            hint="Name the user (header X-Engrams-User) or the conversation (`?conversation=`, or header X-Engrams-Session).",
+        ) from None
 
 
 def user_scope(owner: Scope, user: str) -> Scope:
@@ -102,6 +130,7 @@ def user_scope(owner: Scope, user: str) -> Scope:
 
 
 ScopedCaller = Annotated[IdentifiedCaller, Depends(get_caller)]
+AnyCaller = Annotated[IdentifiedCaller, Depends(get_anyone)]
 PersonCaller = Annotated[IdentifiedCaller, Depends(get_person)]
 
 

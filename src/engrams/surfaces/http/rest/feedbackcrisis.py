@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, PersonCaller
+from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
@@ -33,7 +33,7 @@ class SessionLogRequest(RequestBody):
     def options(self, caller: IdentifiedCaller, key: str) -> dict[str, Any]:
         """Build the keyword arguments that both logs take."""
         incognito = self.incognito or caller.is_incognito(self.session)
-        return {"owner": caller.scope.key, "id": key, "at": self.at, "incognito": incognito}
+        return {"owner": caller.logged_owner, "id": key, "at": self.at, "incognito": incognito}
 
 
 class SessionLogQuery(BaseModel):
@@ -113,7 +113,7 @@ def feedback_router(settings: Settings) -> APIRouter:
 
 
 def add_feedback(
-    body: SessionFeedbackRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+    body: SessionFeedbackRequest, request: Request, response: Response, caller: AnyCaller, idempotency_key: KeyHeader = ""
 ) -> FeedbackLogWriteResponse:
     """Store this person's opinion of one of their sessions."""
     options = body.options(caller, idempotency_key)
@@ -122,9 +122,9 @@ def add_feedback(
     return FeedbackLogWriteResponse(outcome=outcome or "dismissed")
 
 
-def list_feedback(request: Request, caller: PersonCaller, asked: Annotated[FeedbackQuery, Query()]) -> FeedbackListResponse:
+def list_feedback(request: Request, caller: AnyCaller, asked: Annotated[FeedbackQuery, Query()]) -> FeedbackListResponse:
     """List this person's feedback, newest first."""
-    owner = caller.owner_filter(caller.scope, asked.everyone, "feedback")
+    owner = caller.owner_filter(caller.scope, asked.everyone or not caller.is_named, "feedback")
     found = _feedback_log(request).list(owner=owner, **asked.options())
     return FeedbackListResponse(records=[FeedbackEntryResponse.model_validate(record, from_attributes=True) for record in found])
 
@@ -177,7 +177,7 @@ def safety_router(settings: Settings) -> APIRouter:
 
 
 def add_crisis(
-    body: CrisisReportRequest, request: Request, response: Response, caller: PersonCaller, idempotency_key: KeyHeader = ""
+    body: CrisisReportRequest, request: Request, response: Response, caller: AnyCaller, idempotency_key: KeyHeader = ""
 ) -> CrisisLogWriteResponse:
     """Store a crisis once; a failed write is an outcome, no error."""
     options = body.options(caller, idempotency_key)
@@ -190,7 +190,7 @@ def add_crisis(
 
 def list_crises(
     request: Request,
-    caller: PersonCaller,  # noqa: ARG001 - the audit log notes who looked
+    caller: AnyCaller,  # noqa: ARG001 - the audit log notes who looked
     asked: Annotated[CrisisQuery, Query()],
 ) -> CrisisListResponse:
     """List everybody's crises, newest first."""
@@ -200,7 +200,7 @@ def list_crises(
 
 def purge_crises(
     request: Request,
-    caller: PersonCaller,  # noqa: ARG001 - the audit log notes who did it
+    caller: AnyCaller,  # noqa: ARG001 - the audit log notes who did it
     before: Annotated[Day, Query(description="The first day, UTC, whose records stay.")],
 ) -> CrisisPurgeResponse:
     """Erase everybody's entries of the days before this one."""

@@ -13,7 +13,7 @@ from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Scope
 
@@ -75,7 +75,7 @@ def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["jobs"], route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get("/jobs", responses=error_responses())
-    def jobs(caller: ScopedCaller, state: StateParam = [], limit: LimitParam = 100) -> JobListResponse:  # noqa: B006 - FastAPI copies defaults
+    def jobs(caller: AnyCaller, state: StateParam = [], limit: LimitParam = 100) -> JobListResponse:  # noqa: B006 - FastAPI copies defaults
         """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
         numbers = {kind: dict(states) for kind, states in work["jobs"].items()} if caller.is_admin else _count_own_jobs(caller)
@@ -94,7 +94,7 @@ def router(settings: Settings) -> APIRouter:
         )
 
     @routes.post("/jobs/retry", responses=error_responses(404))
-    def retry(body: requests.JobRetryRequest, caller: ScopedCaller) -> JobRetryResponse:
+    def retry(body: requests.JobRetryRequest, caller: AnyCaller) -> JobRetryResponse:
         """Queue failed jobs again."""
         own = {job.id for job in _list_own_jobs(caller, ["dead"])}
         unknown = [one for one in body.ids if one not in own]

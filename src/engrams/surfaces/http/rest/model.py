@@ -12,7 +12,7 @@ from engrams.build import connection
 from engrams.errors import ModelError, RefusedError
 from engrams.ports import DiscoveredModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
 _URL, _NAME, _KEY = 2000, 200, 1000
@@ -88,12 +88,12 @@ def router(settings: Settings) -> APIRouter:
     started, trial = _load_file(settings).settings.chat, connection.ModelTrial()
 
     @routes.get("/model", responses=error_responses())
-    def find(caller: ScopedCaller) -> ModelResponse:
+    def find(caller: AnyCaller) -> ModelResponse:
         """Tell which model is set; its key is never shown."""
         return _to_response(caller, started)
 
     @routes.post("/model/servers", responses=error_responses())
-    def find_servers(body: ModelServersRequest, caller: ScopedCaller) -> ModelServersResponse:
+    def find_servers(body: ModelServersRequest, caller: AnyCaller) -> ModelServersResponse:
         """Find model servers on this machine, or at an address."""
         if not body.url.strip():
             return ModelServersResponse(servers=[_to_server(one) for one in build.find_model_servers()])
@@ -104,7 +104,7 @@ def router(settings: Settings) -> APIRouter:
             raise RefusedError(problem.message, hint=problem.hint) from None
 
     @routes.post("/model/test", responses=error_responses())
-    def test(body: ModelConnectionRequest, caller: ScopedCaller) -> ModelTestResponse:
+    def test(body: ModelConnectionRequest, caller: AnyCaller) -> ModelTestResponse:
         """Ask a model two short questions and measure its answers.
 
         Nothing of memory is sent, and nothing is stored. A newer test ends the last."""
@@ -123,7 +123,7 @@ def router(settings: Settings) -> APIRouter:
         )
 
     @routes.put("/model", responses=error_responses())
-    def change(body: ModelConnectionRequest, caller: ScopedCaller) -> ModelResponse:
+    def change(body: ModelConnectionRequest, caller: AnyCaller) -> ModelResponse:
         """Write the model into config.toml; a restart makes it count."""
         own = caller.engine.settings
         if own.incognito:

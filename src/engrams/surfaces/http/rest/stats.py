@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from engrams.ports import ScopeReach
 from engrams.settings import SettingInfo, Settings, describe
 from engrams.surfaces.http.requestobservers import MINUTES, ActivityMinuteCounts, OwnerActivityChart
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
 from engrams.types import PRODUCT, Layer
 
@@ -153,7 +153,7 @@ def _add_process_routes(routes: APIRouter) -> None:
         return TierCountsResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
 
     @routes.get("/settings", responses=error_responses())
-    def settings(caller: ScopedCaller) -> SettingsListResponse:
+    def settings(caller: AnyCaller) -> SettingsListResponse:
         """List all settings; keys and passwords are hidden."""
         own = caller.engine.settings
         return SettingsListResponse(preset=own.preset, settings=[_to_setting(own, info) for info in describe()])

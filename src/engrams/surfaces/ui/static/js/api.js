@@ -4,10 +4,11 @@ import { setForWindow, getForWindow, getChoice } from "./pinned.js";
 
 /** What went wrong, in words for people. */
 export class Problem extends Error {
-  constructor(status, text, hint = "") {
+  constructor(status, text, hint = "", kind = "") {
     super(text);
     this.status = status;
     this.hint = hint;
+    this.kind = kind;
   }
 }
 
@@ -87,6 +88,7 @@ async function problem(answer) {
     answer.status,
     typeof text === "string" ? text : `The server said ${answer.status}.`,
     typeof body.hint === "string" ? body.hint : "",
+    typeof body.title === "string" ? body.title : "",
   );
 }
 

@@ -70,10 +70,16 @@ export function skeleton(rows = 4) {
 
 /** Box with an error and its hint. */
 export function errorBox(fault) {
+  const unnamed = fault.kind === "ScopeError";
+  const hint = unnamed ? "Say who you are under Settings, User: the memories of that name are shown then." : fault.hint;
   return h(
     "div",
     { class: "problem", role: "alert" },
     icon("warn"),
-    add(h("div", {}), [h("p", {}, fault.message), fault.hint && h("p", { class: "soft" }, fault.hint)]),
+    add(h("div", {}), [
+      h("p", {}, fault.message),
+      hint && h("p", { class: "soft" }, hint),
+      unnamed && h("a", { class: "button", href: "#/settings" }, "Open Settings"),
+    ]),
   );
 }

@@ -68,12 +68,12 @@ const totalTime = (explained) => explained.stages.reduce((sum, stage) => sum + s
 /** Number of memories used in the answer; without an answer all hits. */
 function usedCount({ hits, abstain }, note) {
   const [word, number] = (note ?? "").split(":");
-  if (word === "used") return Math.min(hits.length, Number(number));
+  if (word === "used") return Number(number);
   return word === "none" || abstain ? 0 : hits.length;
 }
 
 function chosenLists(explained, note, open) {
-  const number = usedCount(explained, note);
+  const number = Math.min(explained.hits.length, usedCount(explained, note));
   const [into, near] = [explained.hits.slice(0, number), explained.hits.slice(number)].map((hits) => hits.map((hit) => hitItem(hit, open)));
   return [
     into.length > 0 && h("ol", { class: "recall-list" }, into),

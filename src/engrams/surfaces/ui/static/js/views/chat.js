@@ -6,12 +6,12 @@ import { open } from "../drawer.js";
 import { ago, count } from "../format.js";
 import { getChoice, setChoice, watchChoice } from "../pinned.js";
 import { errorBox } from "../memory.js";
-import { withToast } from "../toast.js";
+import { toast, withToast } from "../toast.js";
 import { renderMarkdown } from "../markdown.js";
 import { recallCard } from "../recall.js";
 import { isRecallOn } from "../switch.js";
 import { ChatLog, models } from "../chatlog.js";
-import { loadSessions, titleOf } from "./sessions.js";
+import { endSession, loadSessions, titleOf } from "./sessions.js";
 
 export const title = "Chat";
 
@@ -54,7 +54,8 @@ class Chat {
         this.picker,
         night,
         button("History", () => showHistory((session) => this.resume(session)), { icon: "time" }),
-        button("New chat", () => this.replace(new ChatLog()), { icon: "plus" }),
+        button("End session", () => this.startAnew("Nothing of this conversation was stored."), { icon: "check" }),
+        button("New chat", () => this.startAnew(), { icon: "plus" }),
       ),
     );
     const composer = h(
@@ -267,6 +268,18 @@ class Chat {
     talk = fresh;
     this.draw();
     this.input.focus();
+  }
+
+  /** End this conversation and begin a new one; `unsaid`: the notice where there is nothing to end. */
+  async startAnew(unsaid = "") {
+    const left = talk;
+    this.replace(new ChatLog());
+    if (left.incognito || left.turns.length === 0) return unsaid && toast(unsaid);
+    return withToast(async () => {
+      const session = await endSession(left.session);
+      if (!session) return unsaid && toast(unsaid);
+      return toast(session.ended?.episodes?.length ? "Session ended; an account of it is kept." : "Session ended.");
+    })();
   }
 
   async resume(session) {

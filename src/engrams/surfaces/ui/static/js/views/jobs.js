@@ -17,6 +17,7 @@ const NAMES = {
   import: "Import a file",
   roll: "Update summary",
   finalise: "Close session",
+  policy: "Judge what is held",
   review: "Review facts",
   topics: "Group topics",
   daily: "Write daily note",

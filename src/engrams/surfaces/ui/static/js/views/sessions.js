@@ -1,13 +1,22 @@
 // List of conversations and their transcripts.
 
-import { maybe, memories } from "../api.js";
+import { maybe, memories, post } from "../api.js";
 import { drawer } from "../dialog.js";
-import { fill, h } from "../dom.js";
+import { button, fill, h } from "../dom.js";
 import { open } from "../drawer.js";
-import { ago, capital, count, day, moment, short } from "../format.js";
+import { ago, count, day, moment, short } from "../format.js";
 import { labels, errorBox, speakerOf, skeleton } from "../memory.js";
+import { withToast } from "../toast.js";
 
 const TURNS = 500;
+const STATES = { active: "Active", expired_unfinalized: "Quiet", interrupted: "Ending", rotation_required: "Ended" };
+
+/** End a conversation: learn from the rest, keep an account, decide what was held. Null where nothing of it is stored. */
+export const endSession = (id) =>
+  post(`/v1/sessions/${encodeURIComponent(id)}/end`).catch((fault) => {
+    if (fault.status !== 404) throw fault;
+    return null;
+  });
 
 /** Conversations, newest first: stored sessions, and those known by their messages only. */
 export async function loadSessions() {
@@ -40,7 +49,7 @@ export function sessionList(list, changed) {
           h(
             "span",
             { class: "memory-about" },
-            each.state && h("span", { class: "chip sessions" }, capital(each.state)),
+            STATES[each.state] && h("span", { class: "chip sessions" }, STATES[each.state]),
             h("span", { title: moment(each.last_active) }, `${count(each.turns, "message")} · ${ago(each.last_active)}`),
           ),
         ),
@@ -68,6 +77,20 @@ async function transcript(session, changed) {
     fill(
       side.body,
       h("p", { class: "small soft" }, `${moment(session.started_at)} · ${count(said.length, "memory", "memories")}`),
+      ["active", "expired_unfinalized"].includes(session.state) &&
+        h(
+          "div",
+          { class: "row" },
+          button(
+            "End session",
+            withToast(async () => {
+              await endSession(session.id);
+              side.close();
+              changed();
+            }),
+            { title: "Keep an account of it, and decide what was held" },
+          ),
+        ),
       h(
         "ol",
         { class: "stack" },

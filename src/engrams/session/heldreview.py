@@ -1,0 +1,102 @@
+"""Review of held statements that a model has not judged yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from engrams.errors import ModelError
+from engrams.ports import LEARNED, POLICY, ChatModel, Clock, Job, JobSpec, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.settings import Settings
+from engrams.types import Edge, Record, Scope, Status
+from engrams.write import llm, writepipeline
+from engrams.write.candidatepromotion import HeldCandidateCluster, promote_clusters, to_candidate
+from engrams.write.writedependencies import WriteDeps
+
+_MOST = 1000
+
+
+@dataclass(slots=True)
+class HeldReviewResult:
+    """Outcome of a review: what stays held, and what changes.
+
+    ``ready``: ids to store at once. ``unjudged``: those that the model failed at. ``dropped``: ids that it wants forgotten."""
+
+    held: list[Record] = field(default_factory=list)
+    ready: set[str] = field(default_factory=set)
+    unjudged: list[Record] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    changes: list[RecordChange] = field(default_factory=list)
+
+
+class HeldStatementReviewer:
+    """Asks a model about held statements that it has not judged."""
+
+    def __init__(self, store: Store, chat: ChatModel | None, clock: Clock, settings: Settings, deps: WriteDeps) -> None:
+        self._store, self._chat, self._clock, self._settings, self._deps = store, chat, clock, settings, deps
+
+    def review(self, held: Sequence[Record]) -> HeldReviewResult:
+        """Ask about each statement that awaits a review; others stay held."""
+        result = HeldReviewResult()
+        for record in held:
+            if record.meta.get("review"):
+                self._review_one(record, result)
+            else:
+                result.held.append(record)
+        return result
+
+    def run(self, job: Job) -> None:
+        """Judge what awaits a review, and store what may be stored.
+        ModelError: the model judged none of it; the job is tried again."""
+        owner = Scope.parse(job.payload["owner"])
+        mark = self._store.load_state(owner, LEARNED)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), writepipeline.STATEMENTS, (Status.CANDIDATE,), limit=_MOST)
+        waiting = [record for record in self._store.find(query).records if record.meta.get("review")]
+        result = self.review(waiting)
+        if waiting and len(result.unjudged) == len(waiting):
+            raise ModelError(f"The model judged none of {len(waiting)} statements.", hint="See `engrams model`.", retryable=True)
+        changes, edges = result.changes, tuple[Edge, ...]()
+        if ready := [record for record in result.held if record.id in result.ready]:
+            promoted = [(HeldCandidateCluster((record,)), "reviewed") for record in ready]
+            batch = promote_clusters(promoted, ready, self._deps).to_batch("policy", "reviewed", {})
+            changes, edges = join_changes(changes, batch.changes), batch.edges
+        again = (self.make_job(owner),) if result.unjudged else ()
+        self._store.commit(
+            WriteBatch(
+                "policy", "reviewed", self._clock(), changes=tuple(changes), edges=edges, jobs=again, finish=(job.lease,), states=(mark,)
+            )
+        )
+
+    def make_job(self, owner: Scope) -> JobSpec:
+        """Return the job that asks again about an owner's statements."""
+        later = self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
+        return JobSpec(POLICY, owner.key, {"owner": owner.key}, later, attempts=self._settings.jobs.max_attempts)
+
+    def _review_one(self, record: Record, result: HeldReviewResult) -> None:
+        candidate = to_candidate(record)
+        sources = self._store.get(record.scope.owner, candidate.sources[:1])
+        if self._chat is None or not sources:
+            result.held.append(record)
+            return
+        (ruling,) = llm.decide_by_model(sources[0], [candidate], self._chat, self._settings.write.min_confidence)[0]
+        if ruling.awaits_review:
+            result.held.append(record)
+            result.unjudged.append(record)
+        elif ruling.action == "drop":
+            meta = {**record.meta, "was": "candidate", "dropped": ruling.reason}
+            fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": meta}
+            result.changes.append(RecordChange(record.scope.owner, record.id, fields, "drop", record.version))
+            result.dropped.append(record.id)
+        else:
+            if ruling.action == "commit_now":
+                result.ready.add(record.id)
+            meta = {key: value for key, value in record.meta.items() if key != "review"} | {"hold": ruling.action}
+            result.held.append(replace(record, meta=meta))
+            result.changes.append(RecordChange(record.scope.owner, record.id, {"meta": meta}, "review", record.version))
+
+
+def join_changes(first: Sequence[RecordChange], later: Sequence[RecordChange]) -> list[RecordChange]:
+    """Join two lists of changes; a record's later change holds its first."""
+    done = {change.id for change in later}
+    return [*(one for one in first if one.id not in done), *later]

@@ -208,12 +208,12 @@ class MemoryEngine:
 
     def load(
         self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
-        progress: Progress | None = None,
+        ignored: bool = False, progress: Progress | None = None,
     ) -> ImportCounts:  # fmt: skip
         """Import a file, folder or zip; ``-`` is standard input.
-        A repeated import stores nothing twice. A broken file is refused whole, unless ``skip_bad``; of several files the report names it.
-        ``imports.undo`` takes the report's id. InputError: it holds nothing that can be imported, or its format is unknown."""
-        return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad), progress)
+        A repeated import stores nothing twice. The report names broken files, refused whole unless ``skip_bad``, and those that an ignore
+        file names, left out unless ``ignored``; ``imports.undo`` takes its id. InputError: nothing in it can be imported."""
+        return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad, ignored=ignored), progress)
 
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; returns the number of memories.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.memoryinspector import MemoryInspector
@@ -132,7 +133,7 @@ class EngineComponents:
         budget = promptcontext.ContextTokenBudget(total, min(section.prefix_tokens, int(share * total)), self.deps.counter)
         made = promptcontext.build_context(self._restrict_to_rules(request), self.read_deps, budget)
         if made.trace is not None and request.as_of is None:
-            self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope)
+            self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope, request.session)
         if made.prefix or made.tail:
             self.injected.add_context(request.scope, made)
         return made
@@ -312,7 +313,8 @@ class EngineComponents:
         from engrams.tend.importexport import ImportTarget
         from engrams.tend.importruns import ImportRunRegistry
 
-        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock)
+        root = Path(self.deps.settings.write.ignore_root or ".")
+        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock, root)
         return ImportRunRegistry(target, purge, self.privacy.is_silent)
 
     @cached_property

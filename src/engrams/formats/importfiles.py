@@ -19,10 +19,12 @@ _IN_MEMORY = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """One file to import; ``open`` gives its beginning, as often as asked."""
+    """One file to import; ``open`` gives its beginning, as often as asked.
+    ``path``: where it lies, if it is a file of its own."""
 
     name: str
     open: Callable[[], Origin]
+    path: Path | None = None
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
     inside = [each.filename for each in archive.infolist() if not each.is_dir()] if archive else []
     if archive is None or not inside or any(map(is_conversations, inside)):
         # Reading it says what is wrong with it.
-        yield ImportFile(name, lambda: path)
+        yield ImportFile(name, lambda: path, path)
     elif "[Content_Types].xml" in inside or "mimetype" in inside:
         raise InputError(f"{name} is an Office document or a book, not text.", hint="Save it as text or Markdown, then import that.")
     else:

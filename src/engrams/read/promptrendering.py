@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from engrams.text.terms import terms
-from engrams.types import Hit, Kind, Layer, Record, Status
+from engrams.types import PREREQUISITES, WARNINGS, Hit, Json, Kind, Layer, Record, Status
 
 _SECTIONS: Mapping[Kind, str] = {
     Kind.CORRECTION: "Corrections",
@@ -137,10 +137,18 @@ def _ended_note(hit: Hit) -> str:
     return f" (no longer so since {max(ends):%Y-%m-%d})" if ends else " (no longer so)"
 
 
+def _list_told(label: str, told: Json) -> str:
+    """Format a list of a record's metadata; anything else is nothing."""
+    some = [escape(one) for one in told if isinstance(one, str)] if isinstance(told, list | tuple) else []
+    return f"{label} {'; '.join(some)}" if some else ""
+
+
 def _statement(record: Record) -> str:
     text = escape(record.text)
+    text += _list_told(" Before:", record.meta.get(PREREQUISITES))
     if record.steps:
         text += " Steps: " + "; ".join(f"{n}) {escape(step)}" for n, step in enumerate(record.steps, 1))
+    text += _list_told(" Warning:", record.meta.get(WARNINGS))
     avoid = record.meta.get("avoid")
     text = f"{text} (avoid: {escape(str(avoid))})" if avoid else text
     doubt = f"may be outdated, see {record.meta[DOUBTED]}" if DOUBTED in record.meta else ""

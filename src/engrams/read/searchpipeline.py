@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Flags, Floats, Integers
 
 
+SHOWN_BEFORE = "shown to this conversation before"
+"""Reason for which a memory is left out of a trace that found it."""
+
+
 @dataclass(slots=True)
 class SearchStageTimer:
     """Collector of times and counts of the stages.
@@ -164,7 +168,8 @@ def _choose_hits(
 ) -> tuple[Hit, ...]:
     echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
     dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
-    dropped.update({hit.record.id: "known to this conversation" for hit in ranked if _is_shown(hit.record, request)})
+    told = {True: SHOWN_BEFORE, False: "known to this conversation"}
+    dropped.update({hit.record.id: told[hit.record.id in request.already_shown] for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near

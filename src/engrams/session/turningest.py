@@ -36,6 +36,7 @@ from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
+from engrams.write.inferredtags import infer_tags
 from engrams.write.memoryrequests import is_bare_request, mark_unsaved
 from engrams.write.turnconversion import TurnIngestRecords, clean_secrets, journal_turns
 from engrams.write.writedependencies import WriteDeps
@@ -142,8 +143,7 @@ class TurnIngester:
         self._ends_all = settings.sessions.end_on_close == "all" and not settings.is_volatile
         self._spoken: OrderedDict[SessionKey, Scope] = OrderedDict()
         self._lock = Lock()
-        ignore = read_rooted_rules(Path(settings.write.ignore_root or "."))
-        self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder, ignore=ignore)
+        self._deps = WriteDeps(store, settings.write, settings.limits, clock, store, embedder)
 
     @property
     def spoken(self) -> dict[SessionKey, Scope]:
@@ -181,14 +181,18 @@ class TurnIngester:
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: JobLease | None, quiet: float | None
     ) -> TurnIngestResult:
         now = self._clock()
-        journaled = self._log_questions(journal_turns(turns, scope, self._deps, kind=kind, channel=channel), channel)
+        deps = self._deps
+        if any({"file", "files"} & turn.meta.keys() for turn in turns):
+            deps = replace(deps, ignore=read_rooted_rules(Path(self._settings.write.ignore_root or ".")))
+        journaled = self._log_questions(journal_turns(turns, scope, deps, kind=kind, channel=channel), channel)
         if not journaled.puts:
             if len(turns) == 1 and journaled.receipts[0].outcome == "refused":
-                found = ", ".join(dict.fromkeys(decision.reason for decision in journaled.receipts[0].decisions)) or "a secret"
-                raise RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
+                raise _make_refusal(journaled.receipts[0])
             return TurnIngestResult(journaled.receipts)
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
         puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
+        if explicit and self._settings.write.infer_tags:
+            puts = tuple(replace(put, record=replace(put.record, tags=infer_tags(put.record.search_text))) for put in puts)
         records = tuple(put.record for put in puts)
         jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
@@ -315,6 +319,14 @@ class TurnIngester:
         if known:
             return replace(receipt, id=known, outcome="duplicate")
         return replace(receipt, outcome="incognito" if self._settings.incognito else receipt.outcome, pending=waiting)
+
+
+def _make_refusal(receipt: Receipt) -> RefusedError:
+    """Make the error of a single refused turn."""
+    found = ", ".join(dict.fromkeys(decision.reason for decision in receipt.decisions)) or "a secret"
+    if any(decision.stage == "ignored" for decision in receipt.decisions):
+        return RefusedError(f"Not stored: its file is never stored ({found}).", hint="Change the ignore file.")
+    return RefusedError(f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact.")
 
 
 def _archive(record: Record) -> Record:

@@ -79,6 +79,9 @@ class WriteSettings(SettingsSection):
         description="What a statement of a conversation may change. owner: whatever is known of its person or project. conversation: only"
         " what was learned in the same conversation.",
     )
+    infer_tags: bool = Field(
+        False, description="Tag what is stored by the files, tools and fields that it names, and with a model's own tags."
+    )
     ignore_root: str = Field(
         "", description="Folder whose .gitignore and .secretsignore name files that are never stored. Empty: the current folder."
     )

@@ -13,6 +13,7 @@ from engrams.formats import ExportedEdge, ExportedRecord, ImportFile, ParsedTurn
 from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.correctedwords import mask_corrected
 from engrams.types import IMPORTED, HistoryEntry, ImportOptions, Kind, Receipt, Record, Scope, Status, Turn
+from engrams.write.ignoredfiles import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
@@ -25,7 +26,7 @@ class ImportCounts:
     """Counts of an import.
 
     ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
-    refused whole. ``id``: undoes it; empty: it stored nothing."""
+    refused whole. ``ignored``: files that an ignore rule excludes. ``id``: undoes it; empty: it stored nothing."""
 
     id: str = ""
     stored: int = 0
@@ -35,16 +36,19 @@ class ImportCounts:
     files: int = 0
     rejected: int = 0
     bad: list[tuple[int, str]] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
     scopes: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
-    """Target of an import; ``write_turns`` stores turns in a scope."""
+    """Target of an import; ``write_turns`` stores turns in a scope.
+    ``ignore_root``: folder whose ignore files count beside those of the files' own folders."""
 
     write_turns: Callable[[Sequence[Turn], Scope, Kind, str], tuple[Receipt, ...]]
     store: Store
     clock: Clock
+    ignore_root: Path = Path()
 
 
 def load(
@@ -83,11 +87,21 @@ class _FileImporter:
 
     def load_part(self, part: ImportFile) -> None:
         """Import one file, or refuse it whole. InputError: the reason."""
+        if rule := "" if self.plan.ignored else self._find_ignore_rule(part):
+            self.report.ignored.append(f"{part.name} ({rule})")
+            return
         named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
         total = formats.count_items(part.open(), named) if self.progress is not None else 0
         _check_pieces(formats.read(part.open(), named), skip_bad=self.plan.skip_bad)
         self.store(formats.read(part.open(), named), named, total)
         self.report.files += 1
+
+    def _find_ignore_rule(self, part: ImportFile) -> str:
+        """Find the rule that excludes a file, or an upload's name."""
+        own = part.path if not self.plan.name else None
+        named = own.resolve().as_posix() if own is not None else part.name
+        rule = match_ignore_rule(named, read_rooted_rules(self.target.ignore_root))
+        return rule or (find_ignore_rule(own) if own is not None else "")
 
     def store(self, items: Iterable[Any], format: str, total: int = 0) -> None:
         """Store pieces, in batches."""

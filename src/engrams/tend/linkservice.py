@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Literal
 
 from engrams.errors import InputError, RefusedError
@@ -12,7 +13,7 @@ from engrams.read.linkexpansion import cascade_scores
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import LinkExpansionSettings
 from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status
-from engrams.write.manualedits import diff_tag_edges
+from engrams.write.manualedits import GOING_ON, diff_tag_edges
 from engrams.write.relatedstatements import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
@@ -46,11 +47,13 @@ class LinkService:
     def link(self, source: str, target: str, *, scope: ScopeInput, type: str = EdgeType.RELATES_TO, weight: float = WEIGHT) -> Edge:
         """Link two memories; repeating sets the weight (0 to 1) and counts.
 
+        With ``supersedes`` the source takes the target's place; ``unlink`` undoes that.
         NotFoundError: an id is unknown. InputError: it is a link to itself, or of no known type or weight."""
         if isinstance(weight, bool) or not 0 <= weight <= 1:
             raise InputError(f"A weight is a number from 0 to 1, not {weight!r}.")
         edge = self._make_edge(source, target, Scope.of(scope), type, weight)
-        self._store.commit(WriteBatch(_BY_HAND, "linked", self._clock(), edges=(edge,)))
+        now = self._clock()
+        self._store.commit(WriteBatch(_BY_HAND, "linked", now, changes=self._replace_target(edge, now), edges=(edge,)))
         return edge
 
     def unlink(self, source: str, target: str, *, scope: ScopeInput, type: str = EdgeType.RELATES_TO) -> bool:
@@ -59,7 +62,10 @@ class LinkService:
         known = self._store.edges(edge.owner, [edge.source], (edge.type,))
         if not any((one.source, one.target) == (edge.source, edge.target) for one in known):
             return False
-        self._store.commit(WriteBatch(_BY_HAND, "unlinked", self._clock(), unlink=(edge,)))
+        back = () if edge.type is not EdgeType.SUPERSEDES else self._store.get(edge.owner, [edge.target])
+        fields = {"status": Status.ACTIVE, **GOING_ON}
+        changes = tuple(RecordChange(edge.owner, one.id, fields, "restore") for one in back if one.superseded_by == edge.source)
+        self._store.commit(WriteBatch(_BY_HAND, "unlinked", self._clock(), changes=changes, unlink=(edge,)))
         return True
 
     def tag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
@@ -147,6 +153,12 @@ class LinkService:
         if any(one.status is Status.PURGED for one in (first, second)):
             raise RefusedError("A purged memory cannot be linked.")
         return Edge(scope.owner, first.id, second.id, kind, float(weight))
+
+    def _replace_target(self, edge: Edge, now: datetime) -> tuple[RecordChange, ...]:
+        """Build the change that supersedes the target of such a link."""
+        found = self._store.get(edge.owner, [edge.target]) if edge.type is EdgeType.SUPERSEDES else ()
+        fields = {"status": Status.SUPERSEDED, "valid_to": now, "ended_at": now, "superseded_by": edge.source}
+        return tuple(RecordChange(edge.owner, one.id, fields, "supersede") for one in found if one.status is Status.ACTIVE)
 
     def _set_tags(self, record: Record, tags: tuple[str, ...], action: str, scope: Scope) -> Record:
         if tags == record.tags:

@@ -17,7 +17,9 @@ from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordCha
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines
 from engrams.read.scorefusion import EDGE
+from engrams.read.searchpipeline import SHOWN_BEFORE
 from engrams.settings import Settings
+from engrams.text.questions import asks_for_knowledge
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ _STRONGER = 0.1
 class SearchUsageEvent:
     """Use of one search: query, selected and rejected hits.
 
-    Ids of selected hits, of those a reranker passed and rejected, and of all candidates."""
+    Ids of selected hits, of those a reranker passed and rejected, and of all candidates. ``gap``: why a question found nothing, else
+    empty."""
 
     query: str
     scope: Scope
@@ -51,16 +54,26 @@ class SearchUsageEvent:
     verified: tuple[str, ...]
     rejected: tuple[str, ...]
     candidates: tuple[str, ...]
-    gap: bool
+    gap: str
+    session: str = ""
 
     @classmethod
-    def from_search(cls, found: SearchResult, scope: Scope, at: datetime) -> SearchUsageEvent:
+    def from_search(cls, found: SearchResult, scope: Scope, at: datetime, session: str = "") -> SearchUsageEvent:
         """Extract the use from a search result."""
         hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
         verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
         rejected = tuple(row.id for row in found.trace.rows if row.dropped.startswith("judged ") and not is_skill(row.id))
         candidates = tuple(row.id for row in found.trace.rows if not is_skill(row.id))
-        return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, found.abstain and bool(candidates))
+        return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, _find_gap(found, rejected), session)
+
+
+def _find_gap(found: SearchResult, rejected: Sequence[str]) -> str:
+    """Say why a question found nothing.
+    Empty: it was none, or what it asks for was shown before."""
+    rows = found.trace.rows
+    if not found.abstain or not rows or not asks_for_knowledge(found.trace.query) or any(row.dropped == SHOWN_BEFORE for row in rows):
+        return ""
+    return "what came near was judged to be no answer" if rejected else "nothing came near"
 
 
 def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
@@ -96,10 +109,10 @@ class MemoryUsageTracker:
         self._thread: threading.Thread | None = None
         self._searches: Counter[Scope] = Counter()
 
-    def note(self, found: SearchResult, scope: Scope) -> None:
+    def note(self, found: SearchResult, scope: Scope, session: str = "") -> None:
         """Queue the use of a search; returns at once."""
         section = self._settings.usage
-        use = SearchUsageEvent.from_search(found, scope, self._clock())
+        use = SearchUsageEvent.from_search(found, scope, self._clock(), session)
         if not section.enabled or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
             return
         with self._lock:
@@ -241,7 +254,8 @@ class MemoryUsageTracker:
             recorded_at=use.at,
             layer=LAYER_OF[Kind.GAP],
             status=Status.CANDIDATE,
+            session=use.session,
             external_id=f"gap:{content_hash(text)}",
-            provenance=Provenance("usage", reason="nothing came near"),
+            provenance=Provenance("usage", reason=use.gap),
         )
         return (NewRecord(record),)

@@ -86,6 +86,20 @@ def is_asking(text: str) -> bool:
     return bool(asking) and all(_is_pure_question(sentence) or _is_request(sentence) for sentence in asking)
 
 
+_ASKS_TO_TELL = re.compile(
+    r"\W*(?:please |now |(?:can|could|would|will) you (?:please )?)*(?:tell|remind) me\b(?! to\b)"
+    r"|.{0,20}\b(?:what do you know|do you remember)\b"
+    r"|\W*(?:sag|erinnere?) mi(?:r|ch)\b|\W*(?:dime|recuerdame|dis-moi|rappelle-moi)\b|.{0,8}(?:告诉我|教えて)"
+)
+
+
+def asks_for_knowledge(text: str) -> bool:
+    """True where the first paragraph asks to be told something."""
+    first = next((part for part in text.split("\n") if part.strip()), "")
+    sentences = [sentence for sentence in _SENTENCES.split(first.strip()) if re.search(r"\w", sentence)]
+    return any(is_question(sentence) or _ASKS_TO_TELL.match(fold(sentence).strip()) for sentence in sentences)
+
+
 def _is_pure_question(sentence: str) -> bool:
     folded = fold(sentence).strip()
     if not is_question(sentence) or _NAMED.search(sentence):

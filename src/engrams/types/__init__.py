@@ -38,6 +38,8 @@ from engrams.types.entities import Entity as Entity
 from engrams.types.entities import EntityKind as EntityKind
 from engrams.types.entities import EntityLink as EntityLink
 from engrams.types.entities import EntityNet as EntityNet
+from engrams.types.procedureparts import PREREQUISITES as PREREQUISITES
+from engrams.types.procedureparts import WARNINGS as WARNINGS
 from engrams.types.readwriteresults import Context as Context
 from engrams.types.readwriteresults import DerivedMemory as DerivedMemory
 from engrams.types.readwriteresults import Hit as Hit

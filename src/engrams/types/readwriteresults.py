@@ -176,9 +176,10 @@ class ImportOptions:
     """Options of an import: format, and what is done with bad pieces.
 
     ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the file's). ``mark``: the id that stored
-    memories carry."""
+    memories carry. ``ignored``: import files that an ignore rule excludes, too."""
 
     format: str = "auto"
     skip_bad: bool = False
     name: str = ""
     mark: str = ""
+    ignored: bool = False

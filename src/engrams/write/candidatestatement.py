@@ -54,6 +54,8 @@ class CandidateStatement:
     tags: tuple[str, ...] = ()
     triggers: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     extractor: str = "rules"
     prompt: str = ""
     reason: str = ""

@@ -10,7 +10,20 @@ from typing import Any, assert_never
 
 from engrams import clock
 from engrams.ports import BEGIN, ENDS, JobSpec, NewRecord, RecordChange, WriteBatch
-from engrams.types import LAYER_OF, DerivedMemory, Edge, EdgeType, Evidence, Provenance, Record, Scope, Status, Vector
+from engrams.types import (
+    LAYER_OF,
+    PREREQUISITES,
+    WARNINGS,
+    DerivedMemory,
+    Edge,
+    EdgeType,
+    Evidence,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Vector,
+)
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate
 from engrams.write.rulereconciliation import ReconciliationResult
@@ -173,7 +186,7 @@ class DigestChangeSet:
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> WriteBatch:
         """Return all changes as one batch."""
         changes = [
-            RecordChange(self.owner, name, fields, self.actions[name][0], old.version)
+            RecordChange(self.owner, name, fields, self.actions[name][0], old.version, self.actions[name][1][:240])
             for name, old in self.originals.items()
             if (fields := _changed_fields(old, self.current[name]))
         ]
@@ -201,6 +214,9 @@ class DigestChangeSet:
                 meta[name] = True
         if candidate.avoid:
             meta["avoid"] = candidate.avoid
+        for name in (PREREQUISITES, WARNINGS):
+            if told := getattr(candidate, name):
+                meta[name] = list(told)
         if candidate.modality != "asserted":
             meta["modality"] = candidate.modality
         status = Status.ACTIVE

@@ -67,6 +67,22 @@ def read_rooted_rules(folder: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
+def find_ignore_rule(file: Path) -> str:
+    """Return the rule of a file's folders that excludes it, else empty.
+    Folders above it count up to that of its git repository."""
+    full = file.resolve()
+    for folder in full.parents:
+        try:
+            rules = read_rules(folder)
+        except OSError:
+            rules = ()  # a folder above that may not be read
+        if rule := match_ignore_rule(full.relative_to(folder).as_posix(), rules):
+            return rule
+        if (folder / ".git").exists():
+            break
+    return ""
+
+
 def _translate_class(body: str) -> str:
     """Translate ``[a-z]`` and ``[!a-z]``; malformed ranges match themselves."""
     inverted = body.startswith(("!", "^"))

@@ -18,19 +18,26 @@ _PHONE = re.compile(
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:.])")
 _SSN = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+_PASSPORT = re.compile(
+    r"\b(?:passport|passeport|pasaporte|reisepass|passnummer|personalausweis|identity card|id card|driver'?s? licen[cs]e)\w*"
+    r"(?:\s+(?:number|no\.?|nummer|nr\.?|id))?(?:\s+(?:is|was|ist|lautet|es|est))?\s*[:#]?\s*(?P<number>[A-Z0-9][A-Z0-9-]{4,14})\b",
+    re.IGNORECASE,
+)
 _DATE = re.compile(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
 
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
     """Find personal data in order, without overlaps.
-    Families: card, iban, email, phone, ip, ssn. Numbers are checked, not just matched by shape."""
+    Families: card, iban, email, phone, ip, ssn, passport. Numbers are checked, not just matched by shape; a passport's is told by the
+    word before it."""
     if not any(char.isdigit() for char in text) and "@" not in text:
         return ()
     found: list[SecretFinding] = []
     for name, find, check in _FAMILIES:
         for match in find.finditer(text):
-            if check(match[0]) and not any(match.start() < other.end and other.start < match.end() for other in found):
-                found.append(SecretFinding(name, *match.span()))
+            first, last = match.span("number" if "number" in find.groupindex else 0)
+            if check(text[first:last]) and not any(first < other.end and other.start < last for other in found):
+                found.append(SecretFinding(name, first, last))
     return tuple(sorted(found, key=lambda item: item.start))
 
 
@@ -65,6 +72,10 @@ def _is_ip_address(text: str) -> bool:
         return False
 
 
+def _has_digits(text: str) -> bool:
+    return sum(char.isdigit() for char in text) >= 4
+
+
 def _accept_any(_: str) -> bool:
     return True
 
@@ -76,5 +87,6 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("ssn", _SSN, _accept_any),
     ("ip", _IPV4, _is_ip_address),
     ("ip", _IPV6, _is_ip_address),
+    ("passport", _PASSPORT, _has_digits),
     ("phone", _PHONE, _is_phone),
 )

@@ -20,6 +20,7 @@ from engrams.write.candidatestatement import CandidateStatement, canonical_subje
 from engrams.write.changeset import DigestChangeSet, derived_id
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.echoremoval import remove_echoes
+from engrams.write.inferredtags import ASK_TAGS, tag_candidate
 from engrams.write.llm.modelreconciliation import NO_COST
 from engrams.write.predicateslots import canonical_predicate, find_synonyms, has_synonyms
 from engrams.write.relatedstatements import (
@@ -41,10 +42,12 @@ from engrams.write.relatedstatements import (
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
 from engrams.write.rulereconciliation import ReconciliationResult, find_exact, object_terms, reconcile, says_the_same
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
+from engrams.write.statedfacts import hide_given, read_given, select_given, settle_given, with_slots
 from engrams.write.turnconversion import embed_records
 from engrams.write.writedependencies import WriteDeps as WriteDeps
 
 _MOST_KNOWN = 60
+_GIVEN = storagepolicy.StoragePolicyDecision("commit_now", "given as a statement")
 _NOT_RECONCILED = storagepolicy.StoragePolicyDecision("commit_at_session_end", "not reconciled")
 
 DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storagepolicy.StoragePolicyDecision]"
@@ -107,6 +110,7 @@ def extract_candidates(
         found = {name: [close_category(one, known) for one in candidates] for name, candidates in found.items()}
     if most := deps.settings.max_facts:
         found = {name: candidates[:most] for name, candidates in found.items()}
+    found = {name: [tag_candidate(one, infer=deps.settings.infer_tags) for one in candidates] for name, candidates in found.items()}
     if not fresh:
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
     mode, by_record = (
@@ -122,6 +126,7 @@ def extract_candidates(
         decided = tuple(zip(candidates, verdicts, strict=True))
         decisions.extend(StageDecision("policy", verdict.action, verdict.reason, one.text[:200], record.id) for one, verdict in decided)
         by_record.append((record, tuple((one, verdict) for one, verdict in decided if verdict.action != "drop")))
+    by_record += [(record, ((read_given(record), _GIVEN),)) for record in select_given(ordered, deps.settings)]
     return ExtractionResult(tuple(by_record), tuple(decisions), cost, failed)
 
 
@@ -137,6 +142,7 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
     changes = DigestChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
+    hide_given(given := select_given([record for record, _ in extraction.by_record], deps.settings), changes)
     if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
         by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
         cost += spent
@@ -146,6 +152,7 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
             for candidate, decision in decided:  # each sees what became of those before it
                 changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
             by_source[record.id] = tuple(changes.derived[start:])
+    settle_given(given, changes)
     _supersede_notes(changes, deps)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
@@ -191,7 +198,8 @@ def _extract_by_record(
     if mode == "off" or not records:
         return {}, ModelCost(), ""
     if deps.chat is not None and mode in ("llm", "auto"):
-        briefing = llm.ExtractionContext(find_known(records[0], deps), deps.gaps, context=find_context(records, deps))
+        also = ASK_TAGS if deps.settings.infer_tags else ""
+        briefing = llm.ExtractionContext(find_known(records[0], deps), deps.gaps, context=find_context(records, deps), also=also)
         try:
             if deps.settings.extraction_passes == 2 or deps.lane:
                 return llm.extract_in_lanes(records, briefing, deps.chat, deps.settings.batch_turns, decisions, deps.lane)
@@ -256,6 +264,8 @@ def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: Wri
     if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
         with suppress(ModelError):  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
             synonyms = find_synonyms(candidate, _open_versions(find_statements(candidate, record, deps), changes), deps.embedder)
+    if candidate.id and deps.settings.contradiction_cosine:
+        known = with_slots([*known, *_open_versions(find_rivals(candidate, record, deps), changes)])
     outcome = reconcile(candidate, [*known, *synonyms], deps.settings.dedup_jaccard, synonyms)
     if outcome.until is None:
         return _find_repeated(candidate, record, deps, changes) or outcome if outcome.verdict == "add" else outcome

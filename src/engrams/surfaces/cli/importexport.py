@@ -25,7 +25,7 @@ app = new_app()
 
 _SHOWN = 10
 _EMPTY: dict[str, Any] = {
-    "id": "", "stored": 0, "existing": 0, "refused": 0, "edges": 0, "files": 0, "rejected": 0, "seconds": 0.0,
+    "id": "", "stored": 0, "existing": 0, "refused": 0, "edges": 0, "files": 0, "rejected": 0, "seconds": 0.0, "ignored": (),
 }  # fmt: skip
 
 
@@ -38,6 +38,7 @@ def import_(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read the files and count their contents.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")] = False,
+    ignored: Annotated[bool, typer.Option("--include-ignored", help="Also files that .gitignore or .secretsignore name.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
     undo: Annotated[str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")] = "",
     git: Annotated[bool, typer.Option("--git", help="With --undo: also from the git history of the files, which is rewritten.")] = False,
@@ -52,7 +53,11 @@ def import_(
         return
     if not files:
         raise InputError("Name the files to import.", hint="`engrams import FILE`; `engrams import --list` shows the imports so far.")
-    results = _preview_files(files, format) if dry_run else _import_files(options, files, ImportOptions(format, skip_bad), wait=wait)
+    results = (
+        _preview_files(files, format)
+        if dry_run
+        else _import_files(options, files, ImportOptions(format, skip_bad, ignored=ignored), wait=wait)
+    )
     if options.json:
         emit(results[0] if len(results) == 1 else results)
     else:
@@ -115,7 +120,7 @@ def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: 
     start = time.perf_counter()
     with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
         source = file if file == "-" else Path(file)
-        report = engine.load(source, scope=scope, format=plan.format, skip_bad=plan.skip_bad, progress=bar)
+        report = engine.load(source, scope=scope, format=plan.format, skip_bad=plan.skip_bad, ignored=plan.ignored, progress=bar)
     bad = [{"line": line, "message": message} for line, message in report.bad]
     return {"file": file, **asdict(report), "bad": bad, "seconds": round(time.perf_counter() - start, 3)}
 
@@ -194,6 +199,10 @@ def _print_result(result: dict[str, Any]) -> None:
     did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
     places = f" in {len(result['scopes'])} places" if len(result["scopes"]) > 1 else ""
     say(f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places}, {result['seconds']:.1f} s")
+    for ignored in result["ignored"][:_SHOWN]:
+        note(f"not imported, as an ignore rule says: {clean(ignored)} (--include-ignored imports it)")
+    if len(result["ignored"]) > _SHOWN:
+        note(f"… and {len(result['ignored']) - _SHOWN} more ignored files (--json lists all)")
     if result["id"]:
         say(f"undo it with: engrams import --undo {result['id']}")
     for bad in result["bad"][:_SHOWN]:

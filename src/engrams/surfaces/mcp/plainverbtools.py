@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from mcp.server import MCPServer
 from pydantic import Field
 
+from engrams.errors import InputError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
-from engrams.types import Kind, Turn
+from engrams.types import Kind, Scope, Turn
 
 _MOST = 500
 _TOOLS = {
@@ -26,6 +27,8 @@ _TOOLS = {
     "used": CHANGES,
 }
 
+Category = Literal["note", "fact", "preference", "correction", "procedure", "rule", "negative"]
+Relation = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
 Id = Annotated[str, Field(description="The memory's id, or at least its first six characters.", min_length=1)]
 Query = Annotated[str, Field(description="What to look for, in your own words.")]
 Limit = Annotated[int, Field(ge=1, le=_MOST)]
@@ -55,14 +58,32 @@ class PlainVerbTools:
     def remember(
         self,
         content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
-        category: Annotated[Literal["note", "fact", "preference", "procedure", "rule"], Field(description="What it is.")] = "note",
+        category: Annotated[Category, Field(description="What it is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
+        scope: Annotated[
+            Literal["", "global", "project"], Field(description="Whether it holds everywhere or in a project; empty: where you are.")
+        ] = "",
+        project: Annotated[str, Field(description="The project's name, for scope project.")] = "",
     ) -> tooloutputs.WriteReceiptOutput:
         """Remember something. Saying it twice stores it once."""
-        receipt = self._engine.add(Turn(content), scope=self._bound.root, kind=Kind(category))
+        receipt = self._engine.add(Turn(content), scope=self._find_scope(scope, project), kind=Kind(category))
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._bound.root)
         return tooloutputs.to_write(receipt)
+
+    def _find_scope(self, scope: str, project: str) -> Scope:
+        """Find the scope of a memory.
+        InputError: a project without a name. RefusedError: it is outside the server's own."""
+        root = self._bound.root
+        if scope == "global":
+            if project:
+                raise InputError("What is global belongs to no project.", hint="Leave project out, or give scope project.")
+            if not root.is_owner:
+                raise RefusedError("This server is held to one project or conversation.", hint="Leave scope out.")
+            return root
+        if scope == "project" and not project and "project" not in root.labels[::2]:
+            raise InputError("Which project?", hint="Give project its name; this server is bound to none.")
+        return self._bound.call_scope(project)
 
     def recall(
         self,
@@ -95,10 +116,15 @@ class PlainVerbTools:
         return tooloutputs.to_changed(self._engine.forget(record.id, scope=self._bound.root), report)
 
     def link(
-        self, id: Id, other: Id, weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5
+        self,
+        id: Id,
+        other: Id,
+        weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
+        relation: Annotated[Relation, Field(description="supersedes: the first takes the other's place.")] = "relates_to",
     ) -> tooloutputs.MemoryLinkOutput:
         """Link two memories, so that finding one leads to the other."""
-        edge = self._links.link(self._bound.get(id).id, self._bound.get(other).id, scope=self._bound.root, weight=weight)
+        ends = self._bound.get(id).id, self._bound.get(other).id
+        edge = self._links.link(*ends, scope=self._bound.root, type=relation, weight=weight)
         return tooloutputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
     def tag(

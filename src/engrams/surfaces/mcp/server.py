@@ -68,6 +68,8 @@ _GUESSED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("max_tokens", "budget"), ("tokens",)),
     **dict.fromkeys(("session_id", "thread_id"), ("session",)),
     "tag": ("tags",),
+    **dict.fromkeys(("from", "from_id", "source"), ("id",)),
+    **dict.fromkeys(("to", "to_id", "target"), ("other",)),
 }
 """Arguments that models guess -> ours, the first that the tool takes."""
 _WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")

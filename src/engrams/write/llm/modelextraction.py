@@ -59,10 +59,14 @@ class ExtractedStatement(BaseModel):
     since: str | None = Field(None, alias="from")
     triggers: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 # Loose on purpose: a bad row is skipped later and does not invalidate the others. The quote comes first: a small model that has copied
 # the words says better what they mean.
+_TEXTS = {"type": "array", "items": {"type": "string"}}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -85,8 +89,11 @@ SCHEMA: dict[str, Any] = {
                     "confidence": {"type": ["number", "string"]},
                     "importance": {"type": ["number", "string"]},
                     "from": {"type": ["string", "null"]},
-                    "triggers": {"type": "array", "items": {"type": "string"}},
-                    "steps": {"type": "array", "items": {"type": "string"}},
+                    "triggers": _TEXTS,
+                    "steps": _TEXTS,
+                    "prerequisites": _TEXTS,
+                    "warnings": _TEXTS,
+                    "tags": _TEXTS,
                 },
             },
         }
@@ -104,6 +111,7 @@ class ExtractionContext:
     known: Sequence[Record] = ()
     gaps: Sequence[str] = ()
     prompt: str = "extract"
+    also: str = ""
     context: Sequence[Record] = ()
 
 
@@ -167,7 +175,7 @@ def _ask_statements(
 ) -> tuple[list[ExtractedStatement], ModelCost, bool]:
     prompt = load(briefing.prompt)
     known = briefing.known[:_KNOWN]
-    text = prompt.render(turns=_format_messages(group, briefing.context), known=_format_known(known, briefing.gaps))
+    text = prompt.render(turns=_format_messages(group, briefing.context), known=_format_known(known, briefing.gaps)) + briefing.also
     messages = [ChatMessage("user", text)]
     key, about = " ".join(record.id for record in group), tuple(record.id for record in (*group, *known, *briefing.context))
     cost = ModelCost()
@@ -246,6 +254,9 @@ def _to_candidate(
         effective_at=source.recorded_at,
         triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[:8],
         steps=tuple(step.strip()[:400] for step in statement.steps if step.strip())[:30],
+        prerequisites=tuple(one.strip()[:300] for one in statement.prerequisites if one.strip())[:12],
+        warnings=tuple(one.strip()[:300] for one in statement.warnings if one.strip())[:12],
+        tags=tuple(dict.fromkeys(" ".join(tag.split()).lower()[:40] for tag in statement.tags if tag.strip()))[:5],
         extractor=model[0],
         prompt=model[1],
         reason="model",

@@ -87,6 +87,18 @@ _ITEM = re.compile(
     r"(?=\s++(?:step )?(?:\d{1,2}[.):]|[-*•])\s|[^\S\n]*+\n[^\S\n]*+\n|\s*+\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_HOW_TO = re.compile(
+    r"\W*(?:please )?(?:remember |note )?(?:here(?:'s| is) )?how (?:to|i|we)\s++(?P<name>[^:\n.!?]{3,80}?)\s*+[.:!\n]"
+    r"\s*+(?P<body>.{10,5000})",
+    re.IGNORECASE | re.DOTALL,
+)
+_SECTION = re.compile(
+    r"(?<!\w)(?P<label>prerequisites?|requirements?|required|before you (?:start|begin)|you(?:'ll)? need|needs|steps?|instructions?"
+    r"|warnings?|caution|danger)\s*:",
+    re.IGNORECASE,
+)
+_NEEDS = re.compile(r"\s*(?:;|\n|,\s*(?:and\s)?|\band\b|\.\s)\s*", re.IGNORECASE)
+_WARNS = re.compile(r"\s*(?:;|\n|(?<=[.!])\s)\s*")
 _THEN = re.compile(
     r"(?:(?<!\s)\s*+[,;])?(?:(?<!\s)\s++)?(?:and\s++)?"
     r"\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*",
@@ -190,6 +202,8 @@ def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateS
 
 def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
+    if (told := _HOW_TO.match(text[:6000])) is not None:
+        return _extract_sections(told, speech)
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
     if match is None:
         return None
@@ -208,6 +222,34 @@ def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement
     return _build_candidate(
         quote, speech, Kind.PROCEDURE, rendered, name, "procedure", "", category="procedure", triggers=(name,), steps=steps
     )
+
+
+def _extract_sections(match: re.Match[str], speech: UtteranceContext) -> CandidateStatement | None:
+    """Extract a procedure with sections.
+    ``How to deploy. Prerequisites: … Steps: 1. … Warning: …``"""
+    name, body = match["name"].strip(), match["body"]
+    held: dict[str, list[str]] = {"p": [], "s": [], "w": []}
+    marks = [*_SECTION.finditer(body)]
+    held["s"] += [body[: marks[0].start()] if marks else body]
+    for mark, after in zip(marks, [*marks[1:], None], strict=True):
+        label = mark["label"].lower()
+        kind = "s" if label.startswith(("step", "instruction")) else "w" if label.startswith(("warn", "caution", "danger")) else "p"
+        held[kind].append(body[mark.end() : after.start() if after else len(body)])
+    steps = [" ".join(item.split()).rstrip(" ,;.") for part in held["s"] for item in _ITEM.findall(part)]
+    if len(steps) < 2 or any(len(step) > 300 for step in steps):
+        return None
+    rendered = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    needs, warns = (_split_items(part, at) for part, at in ((held["p"], _NEEDS), (held["w"], _WARNS)))
+    return _build_candidate(
+        match[0], speech, Kind.PROCEDURE, rendered, name, "procedure", "", category="procedure", triggers=(name,), steps=tuple(steps),
+        prerequisites=needs, warnings=warns,
+    )  # fmt: skip
+
+
+def _split_items(parts: list[str], at: re.Pattern[str]) -> tuple[str, ...]:
+    """Split sections into items: listed ones, else at these marks."""
+    found = [item for part in parts for item in (_ITEM.findall(part) or at.split(part))]
+    return tuple(item for one in found if (item := " ".join(one.split()).strip(" ,;."))[:300])
 
 
 def _build_candidate(

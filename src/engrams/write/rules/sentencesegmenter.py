@@ -24,7 +24,8 @@ _SAID = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#\d{1,5}|#x[0-9a-f]{1,5}|[a-z]{2,8});", re.IGNORECASE)
 _END = re.compile(
-    r"(?<![.!?。！？…])[.!?。！？…]++[\"'”’)\]]*+(?=\s|$|[\u3000-\u9fff])|[。！？]"
+    # "Never use println! for logging": a macro's name, no end.
+    r"(?<![.!?。！？…])(?!!\s(?:for|in|inside|macros?|calls?|statements?)\b)[.!?。！？…]++[\"'”’)\]]*+(?=\s|$|[\u3000-\u9fff])|[。！？]"
     r"|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
     r"|[—;；]|--|\s(?::[)(DP]|\(:)(?=\s|$)"
     "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"

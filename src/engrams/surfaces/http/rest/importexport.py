@@ -44,7 +44,7 @@ class ImportCountsResponse(BaseModel):
     """Counts of an import: stored, existing, refused, unreadable.
 
     ``bad``: what could not be read, the first thousand. ``files``: how many were read; ``rejected``: files of a zip that were refused
-    whole. ``id``: undoes it; empty: it stored nothing."""
+    whole; ``ignored``: files that an ignore rule excludes. ``id``: undoes it; empty: it stored nothing."""
 
     id: str = ""
     stored: int
@@ -53,6 +53,7 @@ class ImportCountsResponse(BaseModel):
     edges: int
     files: int = 0
     rejected: int = 0
+    ignored: list[str] = []
     bad: list[UnreadableLineResponse]
     scopes: dict[str, int]
 

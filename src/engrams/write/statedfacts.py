@@ -1,0 +1,97 @@
+"""Statements that were given as such, compared with what is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.settings import WriteSettings
+from engrams.types import EdgeType, Kind, Record, Status
+from engrams.write.candidatestatement import CandidateStatement, canonical_subject
+from engrams.write.changeset import DigestChangeSet
+from engrams.write.predicateslots import is_single
+from engrams.write.rules import UtteranceContext, extract_statements
+
+_GIVEN = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
+_CHANGED = re.compile(
+    r"\s*,?\s*\b(?:now|from now on|since (?:today|yesterday|(?:this|last) \w+|\w+ \d{4}|\d[\d-]*)|as of (?:now|today|\w+ \d{4}|\d[\d-]*)|"
+    r"these days|nowadays|instead)\b",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(
+    r"(?:the |our |my |this )?(?P<subject>[\w][\w .'-]{1,60}?) "
+    r"(?P<verb>runs(?: on)?|uses|listens on|points to|lies in|stands in|costs|is|are)"
+    r" (?P<object>(?:[^.!?\n]|\.(?=\w)){1,80})[.!]?",
+    re.IGNORECASE,
+)
+
+
+def select_given(records: Sequence[Record], settings: WriteSettings) -> list[Record]:
+    """Select given statements, where contradictions are looked for."""
+    compared = bool(settings.contradiction_cosine) and settings.reconcile != "off"
+    return [record for record in records if _is_given(record)] if compared else []
+
+
+def _is_given(record: Record) -> bool:
+    return record.kind in _GIVEN and not record.evidence and record.status is Status.ACTIVE
+
+
+def read_given(record: Record) -> CandidateStatement:
+    """Build the candidate of a statement that is stored already."""
+    parsed = _parse(record)
+    return replace(
+        parsed,
+        text=record.text,
+        kind=record.kind,
+        category=record.category,
+        evidence=(),
+        confidence=record.confidence,
+        importance=record.importance,
+        trust=record.trust,
+        said_at=record.recorded_at,
+        id=record.id,
+    )
+
+
+def with_slots(known: Sequence[Record]) -> list[Record]:
+    """Fill the slots of given statements, to compare them by."""
+    return [_fill_slot(one) if _is_given(one) and not one.predicate else one for one in {one.id: one for one in known}.values()]
+
+
+def hide_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
+    """Hide statements from the comparison, lest each meet itself."""
+    for record in given:
+        changes.current[record.id] = replace(record, status=Status.ARCHIVED)
+
+
+def settle_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
+    """Keep the stored records, with what later statements did to them."""
+    for record in given:
+        new = changes.created.pop(record.id, record)
+        changes.originals[record.id] = record
+        ended = {name: getattr(new, name) for name in ("status", "valid_to", "ended_at", "retired_at", "superseded_by")}
+        changes.current[record.id] = replace(record, **ended)
+        changes.actions.setdefault(record.id, ("supersede", "a newer statement took its place"))
+        changes.edges.pop((record.id, record.id, EdgeType.DERIVED_FROM), None)
+    names = {record.id for record in given}
+    changes.derived = [made for made in changes.derived if made.id not in names or made.replaces]
+
+
+def _parse(record: Record) -> CandidateStatement:
+    """Read subject, predicate and object."""
+    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset())
+    found = extract_statements(record.text, speech)
+    if len(found) == 1 and found[0].predicate:
+        return replace(found[0], subject=canonical_subject(found[0].subject, record.scope))
+    plain = _PLAIN.fullmatch(_CHANGED.sub("", record.text).strip())
+    if plain is None:
+        return CandidateStatement(record.text)
+    subject, predicate = " ".join(plain["subject"].split()), plain["verb"].lower().replace(" ", "_").removesuffix("_on")
+    single = is_single(predicate, subject) or bool(_CHANGED.search(record.text))
+    return CandidateStatement(record.text, subject=subject, predicate=predicate, object=plain["object"].strip(), single=single)
+
+
+def _fill_slot(record: Record) -> Record:
+    parsed = _parse(record)
+    return replace(record, subject=parsed.subject, predicate=parsed.predicate, object=parsed.object)

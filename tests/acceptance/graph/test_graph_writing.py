@@ -1,0 +1,178 @@
+"""The memory graph's document (003): what is stored, refused and noticed at ``engrams serve --preset graph``, its MCP tools and command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.process import Door, eventually, run, served
+
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
+
+KEY = (
+    "How to rotate the signing key. Prerequisites: you are on the VPN and the old key is backed up. Steps: 1. open the vault"
+    " 2. create a new key 3. restart the signer. Warning: never do this on a Friday."
+)
+
+
+def answer(request: ReceivedModelRequest) -> Any:
+    """A model that finds nothing helpful, and learns what it is told to."""
+    if request.schema is None:
+        return ScriptedReply("Noted")
+    if "that has long-term memory" in request.prompt:
+        return {"ids": []}
+    if "lighthouse" in request.prompt and "statements" in json.dumps(request.schema):
+        row = {
+            "turn": 1,
+            "quote": "I paint the lighthouse on Sundays",
+            "text": "The user paints the lighthouse on Sundays",
+            "subject": "user",
+        }
+        return {"statements": [{**row, "predicate": "paints", "object": "the lighthouse", "tags": ["painting"]}]}
+    return {"statements": [], "decisions": [], "names": [], "summary": ""}
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    home = tmp_path_factory.mktemp("writing") / "home"
+    with ScriptedModel(answer=answer) as model, served("graph", home, model) as door:
+        yield door
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    home = tmp_path_factory.mktemp("taught") / "home"
+    with ScriptedModel(answer=answer) as model, served("graph", home, model, "--upstream", f"{model.url}/v1") as door:
+        yield door
+
+
+def call(door: Door, tool: str, *, error: bool = False, **arguments: Any) -> Any:
+    """A tool of the MCP profile ``actions``, over HTTP."""
+    headers = {"accept": "application/json, text/event-stream"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    begun = door.client.post("/mcp/actions", headers=headers, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    if known := begun.headers.get("mcp-session-id"):
+        headers["mcp-session-id"] = known
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    told = door.client.post("/mcp/actions", headers={**headers, "mcp-protocol-version": "2025-06-18"}, json=asked).text
+    body = json.loads(told.partition("data: ")[2].splitlines()[0] if "data: " in told else told)["result"]
+    assert bool(body.get("isError")) is error, body
+    return body["content"][0]["text"] if error else body["structuredContent"]
+
+
+@pytest.mark.covers("S3.43")
+def test_the_memory_tool_takes_the_documents_arguments(door: Door) -> None:
+    """remember with a category, a scope and a project; link with from, to and relation, which supersedes."""
+    here = call(door, "remember", content="Ann codes in Vim", category="correction", scope="global")["id"]
+    there = call(door, "remember", content="The jet build uses Bazel", category="fact", scope="project", project="jet", tags=["ci"])["id"]
+    assert "project" in call(door, "remember", error=True, content="x y", scope="project")
+    assert (door.get(f"/v1/memories/{here}")["kind"], door.get(f"/v1/memories/{here}")["scope"]) == ("correction", ["user", "ann"])
+    assert door.get(f"/v1/memories/{there}")["scope"][-2:] == ["project", "jet"]
+    assert "ci" in door.get(f"/v1/memories/{there}")["tags"]
+    first, second = (call(door, "remember", content=text, category="note")["id"] for text in ("The boat is red", "The boat is green"))
+    assert call(door, "link", **{"from": first, "to": second, "relation": "relates_to"})["done"]
+    call(door, "link", **{"from": second, "to": first, "relation": "supersedes"})
+    assert door.get(f"/v1/memories/{first}")["status"] == "superseded"
+
+
+@pytest.mark.covers("S3.40")
+def test_a_statement_given_to_remember_supersedes(door: Door) -> None:
+    """What is remembered as a fact is compared with known facts, as what was said is: the newer one holds."""
+    old = call(door, "remember", content="The staging server runs Debian 12", category="fact")["id"]
+    new = call(door, "remember", content="The staging server runs Ubuntu 24.04 since today", category="fact")["id"]
+    other = call(door, "remember", content="The printer runs Debian 12", category="fact")["id"]
+    told = eventually(lambda: (one := door.get(f"/v1/memories/{old}"))["status"] == "superseded" and one)
+    assert told["superseded_by"] == new
+    assert [door.get(f"/v1/memories/{name}")["status"] for name in (new, other)] == ["active", "active"]
+
+
+@pytest.mark.covers("S3.52")
+def test_ignored_files_are_not_imported(tmp_path: Path) -> None:
+    """Files that an ignore file of their folder names, and environments, are left out and named; a flag imports them."""
+    work = tmp_path / "work"
+    files = {".gitignore": "notes/private.md", ".secretsignore": "design/merger.txt", ".env": "FEATURE_FLAG=teal"}
+    files |= {
+        "notes/private.md": "The merger closes in May.",
+        "design/merger.txt": "We buy Acme.",
+        "notes/open.md": "The office is in Ulm.",
+    }
+    for name, text in files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text)
+
+    def load(*arguments: str) -> str:
+        return run(tmp_path / "home", "--preset", "graph", arguments=("import", *arguments))
+
+    def kept() -> str:
+        return run(tmp_path / "home", "--preset", "graph", arguments=("export", "-"))
+
+    told = load(str(work), *(str(work / name) for name in (".env", "notes/private.md", "design/merger.txt")))
+    assert all(name in told for name in ("private.md", "merger.txt", ".env", "--include-ignored"))
+    assert "Ulm" in kept()
+    assert not [word for word in ("May", "Acme", "teal") if word in kept()]
+    load("--include-ignored", str(work / "notes/private.md"))
+    assert "closes in May" in kept()
+
+
+@pytest.mark.covers("S3.51")
+def test_personal_numbers_are_not_stored(tmp_path: Path) -> None:
+    """Numbers of a passport and a card are blacked out."""
+    said = "My passport number is C01X00T47 and my card is 4111 1111 1111 1111"
+    assert "redacted" in run(tmp_path / "home", "--preset", "graph", arguments=("add", said))
+    kept = run(tmp_path / "home", "--preset", "graph", arguments=("export", "-"))
+    assert not [word for word in ("C01X00T47", "4111 1111") if word in kept]
+
+
+@pytest.mark.covers("S3.36")
+def test_a_text_with_steps_is_a_procedure(door: Door) -> None:
+    """It has a name, a trigger, what is needed first, its steps and its warnings, and all of it is delivered."""
+    door.post("/v1/memories", {"text": KEY}, status=201)
+    (made,) = eventually(lambda: door.get("/v1/memories", kind="procedure")["memories"])
+    assert made["triggers"] == ["rotate the signing key"]
+    assert made["steps"] == ["open the vault", "create a new key", "restart the signer"]
+    assert made["meta"]["prerequisites"] == ["you are on the VPN", "the old key is backed up"]
+    assert made["meta"]["warnings"] == ["never do this on a Friday"]
+    told = door.post("/v1/context", {"query": "I want to rotate the signing key"})["text"]
+    assert all(words in told for words in ("the old key is backed up", "3) restart the signer", "never do this on a Friday"))
+
+
+@pytest.mark.covers("S3.35")
+def test_a_prohibition_is_kept_whole(door: Door) -> None:
+    """A macro's exclamation mark ends no sentence."""
+    door.post("/v1/memories", {"text": "Never use println! for logging in production code"}, status=201)
+    (made,) = eventually(lambda: door.get("/v1/memories", kind="negative", text="println")["memories"])
+    assert made["text"] == "Never use println! for logging in production code"
+
+
+@pytest.mark.covers("S3.5")
+def test_tags_are_inferred(door: Door, taught: Door) -> None:
+    """From files, tools and fields that a text names; at a session's end the model gives them too."""
+    said = "In src/auth/login.rs we hash passwords with argon2, see also src/auth/token.rs"
+    made = door.post("/v1/memories", {"text": said}, status=201)["results"][0]["id"]
+    assert door.get(f"/v1/memories/{made}")["tags"] == ["rust", "auth"]
+    talk = ["I paint the lighthouse on Sundays", "The brushes are from my aunt " + "and very old " * 12, "She painted it before me"]
+    taught.post("/v1/memories", {"messages": [{"content": text} for text in talk], "session": "s"}, status=201)
+    taught.post("/v1/sessions/s/end")
+    (fact,) = eventually(lambda: taught.get("/v1/memories", kind="fact", text="lighthouse")["memories"], 20)
+    assert "painting" in fact["tags"]
+
+
+@pytest.mark.covers("S3.32")
+def test_a_gap_is_a_question_of_a_session(door: Door) -> None:
+    """Logged where a question finds nothing, with its session; small talk, statements and what was shown before are no gaps."""
+    door.post("/v1/memories", {"text": "Ann moors the canoe at the north pier", "kind": "fact"}, status=201)
+    asked = ("Great.", "ok", "The zeppelin museum closes at five", "Who repairs zeppelin engines?", "Tell me about quokkas")
+    for number, text in enumerate(asked):
+        door.post("/v1/context", {"query": text, "session": f"asked {number}"})
+
+    def gaps() -> list[Any]:
+        return list(door.client.get("/v1/memories?kind=gap&status=candidate").json()["memories"])
+
+    found = eventually(lambda: len(known := gaps()) >= 2 and known)
+    assert {(one["text"], one["session"]) for one in found} == {(asked[3], "asked 3"), (asked[4], "asked 4")}
+    for _ in range(3):
+        door.post("/v1/context", {"query": "Where does Ann moor the canoe?", "session": "again"})
+    assert len(gaps()) == 2

@@ -202,7 +202,7 @@ def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateS
 
 def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
-    if (told := _HOW_TO.match(text[:6000])) is not None:
+    if (told := _HOW_TO.match(text[:6000])) is not None and _SECTION.search(told["body"]):
         return _extract_sections(told, speech)
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
     if match is None:
@@ -231,7 +231,7 @@ def _extract_sections(match: re.Match[str], speech: UtteranceContext) -> Candida
     held: dict[str, list[str]] = {"p": [], "s": [], "w": []}
     marks = [*_SECTION.finditer(body)]
     held["s"] += [body[: marks[0].start()] if marks else body]
-    for mark, after in zip(marks, [*marks[1:], None], strict=True):
+    for mark, after in zip(marks, [*marks[1:], None][: len(marks)], strict=True):
         label = mark["label"].lower()
         kind = "s" if label.startswith(("step", "instruction")) else "w" if label.startswith(("warn", "caution", "danger")) else "p"
         held[kind].append(body[mark.end() : after.start() if after else len(body)])

@@ -142,7 +142,7 @@ def test_what_may_be_contradicted_is_near_and_of_the_same_category(home: Path, c
         add(engine, *(f"Known taste at {cosine:.2f}" for cosine in (0.55, 0.95, 0.6, 0.8, 0.49, 0.9, 0.7)), category="preference")
         add(engine, "Known work at 0.98", category="context")
         model.when(HEARD, {"statements": [{**new, "category": "preference", "kind": "fact", "confidence": 0.9}]})
-        model.fail("http_400", times=9, when="New statements")
+        model.fail("http_400", times=99, when="New statements")
         engine.observe(Turn("This is brand new"), scope=ANN)
         engine.drain()
         asked = next(request.prompt for request in model.requests if "New statements" in request.prompt)

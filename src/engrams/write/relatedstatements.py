@@ -86,8 +86,8 @@ def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps)
 
 def find_rivals(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find stored statements that a candidate may contradict.
-    Of its category or of none, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
-    same_category = None if candidate.id else Where("and", (Condition("category", "in", [candidate.category, ""]),))
+    Of its category, unless it is stored already, with a cosine of ``write.contradiction_cosine`` or more, nearest first."""
+    same_category = None if candidate.id else Where("and", (Condition("category", "eq", candidate.category),))
     return _find_alike(candidate, record, deps, deps.settings.contradiction_cosine, same_category)
 
 

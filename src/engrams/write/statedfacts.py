@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.settings import WriteSettings
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms
 from engrams.types import EdgeType, Kind, Record, Status
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject
 from engrams.write.changeset import DigestChangeSet
@@ -30,7 +32,8 @@ _PLAIN = re.compile(
 def select_given(records: Sequence[Record], settings: WriteSettings) -> list[Record]:
     """Select given statements, where contradictions are looked for."""
     compared = bool(settings.contradiction_cosine) and settings.reconcile != "off"
-    return [record for record in records if _is_given(record)] if compared else []
+    # Among messages they are what those are compared with.
+    return list(records) if compared and all(map(_is_given, records)) else []
 
 
 def _is_given(record: Record) -> bool:
@@ -95,3 +98,9 @@ def _parse(record: Record) -> CandidateStatement:
 def _fill_slot(record: Record) -> Record:
     parsed = _parse(record)
     return replace(record, subject=parsed.subject, predicate=parsed.predicate, object=parsed.object)
+
+
+def covers_text(text: str, candidate: CandidateStatement) -> bool:
+    """True if the candidate's quote is all the text says."""
+    quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
+    return not any(word not in quoted and word not in STOP for word in terms(text))

@@ -11,9 +11,7 @@ from typing import TypeAlias
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import ChatModel, WriteBatch
 from engrams.settings import WriteSettings
-from engrams.text.stopwords import STOP
 from engrams.text.systemtexts import remove_system_texts
-from engrams.text.terms import terms
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject, close_category
@@ -42,7 +40,7 @@ from engrams.write.relatedstatements import (
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
 from engrams.write.rulereconciliation import ReconciliationResult, find_exact, object_terms, reconcile, says_the_same
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
-from engrams.write.statedfacts import hide_given, read_given, select_given, settle_given, with_slots
+from engrams.write.statedfacts import covers_text, hide_given, read_given, select_given, settle_given, with_slots
 from engrams.write.turnconversion import embed_records
 from engrams.write.writedependencies import WriteDeps as WriteDeps
 
@@ -226,7 +224,7 @@ def _extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateSt
         replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
         for candidate in extract_statements(record.text, speech)
     ]
-    if record.kind is Kind.NOTE and found and _covers_text(record.text, found[0]):
+    if record.kind is Kind.NOTE and found and covers_text(record.text, found[0]):
         found[0] = replace(found[0], covers_source=True)
     return found
 
@@ -399,9 +397,3 @@ def _supersede_notes(changes: DigestChangeSet, deps: WriteDeps) -> None:
         if note.kind is Kind.NOTE and note.status is Status.ACTIVE:
             changes.add_stored([note])
             changes.supersede_note(note, sources[note.id])
-
-
-def _covers_text(text: str, candidate: CandidateStatement) -> bool:
-    """True if the candidate's quote is all the text says."""
-    quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
-    return not any(word not in quoted and word not in STOP for word in terms(text))

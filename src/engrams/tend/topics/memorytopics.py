@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 from engrams.ports import TOPICS, ChatModel, Clock, Embedder, Job, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.ports import RecordChange as Edit
+from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import visible_scopes as reach_of
 from engrams.settings import TopicSettings
 from engrams.tend.topics import topiclabels, topicmerging
@@ -73,6 +74,15 @@ class MemoryTopics:
         """List topics in reach with active members, largest first."""
         return self._load_groups(reach_of(Scope.of(scope)), limit)
 
+    def labels(self, scope: Place, ids: Collection[str]) -> Mapping[str, str]:
+        """Map topics in reach to their labels.
+        A concept only if a model named it."""
+        reach = reach_of(Scope.of(scope))
+        found = [topic for topic in self._store.topics(reach) if topic.id in ids] if ids else []
+        groups = self._group_members(reach.owner, [topic for topic in found if not topic.concept])
+        concepts = {topic.id: topic.label for topic in found if topic.concept and topic.named}
+        return concepts | {group.topic.id: group.topic.label for group in groups}
+
     def concepts(self, scope: Place) -> tuple[tuple[Topic, tuple[str, ...]], ...]:
         """Return concepts in reach, each with the ids of its topics."""
         reach = reach_of(Scope.of(scope))
@@ -127,19 +137,24 @@ class MemoryTopics:
 
     def _load_groups(self, reach: ScopeReach, limit: int) -> tuple[TopicGroup, ...]:
         topics = sorted((one for one in self._store.topics(reach) if not one.concept), key=lambda one: (-one.members, one.id))[:limit]
-        known = load_members(self._store, reach.owner, topics)
-        records = {one.id: one for one in self._store.get(reach.owner, [name for names in known.values() for name in names])}
-        between = self._store.edges(reach.owner, list(known)) if known else ()
+        return self._group_members(reach.owner, topics)
+
+    def _group_members(self, owner: Scope, topics: Sequence[Topic]) -> tuple[TopicGroup, ...]:
+        known = load_members(self._store, owner, topics)
+        records = {one.id: mask_corrected(one) for one in self._store.get(owner, [name for names in known.values() for name in names])}
+        between = self._store.edges(owner, list(known)) if known else ()
         links = [edge for edge in between if edge.type is not EdgeType.IN_TOPIC]
         groups = []
         for topic in topics:
             names = known[topic.id]
             members = tuple(records[name] for name in names if name in records and self._is_groupable(records[name], topic.scope))
             if members:
-                # The label may quote a member that was forgotten.
-                stale = len(members) < len(names) and not topic.named
-                shown = replace(topic, label=topiclabels.label_by_text(members[0])) if stale else topic
-                groups.append(TopicGroup(shown, members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))))
+                label = topic.label if topic.named else topiclabels.update_label(topic.label, members)
+                groups.append(
+                    TopicGroup(
+                        replace(topic, label=label), members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))
+                    )
+                )
         return tuple(groups)
 
     def _refresh(self, scope: Scope) -> TopicChangeCounts:

@@ -57,6 +57,13 @@ def find_common_tag(records: Sequence[Record]) -> str:
     return best if best and counts[best] > 1 else ""
 
 
+def update_label(label: str, members: Sequence[Record]) -> str:
+    """Return the label if a member says it, else the first member's.
+    The member it quotes may have been forgotten or edited since."""
+    texts, tags = [label_by_text(record) for record in members], {tag for record in members for tag in record.tags}
+    return label if label in texts or label in tags else texts[0]
+
+
 def infer_tag(texts: Sequence[str]) -> str:
     """Return the most frequent word of at least half the texts.
 

@@ -83,7 +83,8 @@ def router(settings: Settings) -> APIRouter:
         if asked.view == "entities" and not asked.focus:
             return _to_entity_view(net, most)
         start = _focus_nodes(caller, asked.focus) if asked.focus else _newest_nodes(caller, asked, most)
-        return _to_response(*MemoryGraphWalker(caller, asked, most, net).expand(start, asked.depth), net)
+        nodes, edges, more = MemoryGraphWalker(caller, asked, most, net).expand(start, asked.depth)
+        return _to_response(nodes, edges, more, net, caller.engine.topics.labels(caller.scope, [name for name in nodes if ":" in name]))
 
     return routes
 
@@ -180,26 +181,29 @@ def _to_entity_view(net: EntityNet, most: int) -> MemoryGraphResponse:
             drawn[link.source] += 1
             drawn[link.target] += 1
             links.append(GraphLink(link.source, link.target, "together", 1 - 0.5**link.memories, link.memories))
-    return _to_response({entity.id: None for entity in shown}, links, len(net.entities) > most, net)
+    return _to_response({entity.id: None for entity in shown}, links, len(net.entities) > most, net, {})
 
 
-def _to_response(nodes: Mapping[str, Record | None], edges: Iterable[GraphLink], more: bool, net: EntityNet) -> MemoryGraphResponse:
+def _to_response(
+    nodes: Mapping[str, Record | None], edges: Iterable[GraphLink], more: bool, net: EntityNet, labels: Mapping[str, str]
+) -> MemoryGraphResponse:
     links = [
         MemoryGraphLinkResponse(source=each.source, target=each.target, type=each.type, weight=round(each.weight, 6), count=each.count)
         for each in edges
     ]
     entities = _by_id(net)
-    return MemoryGraphResponse(nodes=[_to_node(name, record, entities) for name, record in nodes.items()], edges=links, more=more)
+    drawn = [_to_node(name, record, entities, labels) for name, record in nodes.items()]
+    return MemoryGraphResponse(nodes=drawn, edges=links, more=more)
 
 
-def _to_node(name: str, record: Record | None, entities: Mapping[str, Entity]) -> MemoryGraphNodeResponse:
+def _to_node(name: str, record: Record | None, entities: Mapping[str, Entity], labels: Mapping[str, str]) -> MemoryGraphNodeResponse:
     if record is None:
         sort, _, label = name.partition(":")
         if (entity := entities.get(name)) is not None:
             return MemoryGraphNodeResponse(
                 id=name, type=sort, label=entity.name, kind=entity.kind, memories=len(entity.memories), aliases=list(entity.aliases)
             )
-        return MemoryGraphNodeResponse(id=name, type=sort if label else "memory", label=label or name)
+        return MemoryGraphNodeResponse(id=name, type=sort if label else "memory", label=labels.get(name) or label or name)
     return MemoryGraphNodeResponse(
         id=name,
         type="memory",

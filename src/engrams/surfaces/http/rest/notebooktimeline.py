@@ -107,11 +107,13 @@ def _to_topic(name: str, records: Sequence[Record]) -> NotebookTopicResponse:
 
 
 def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping[str, str]:
-    """Map memory ids to their topics."""
+    """Map memory ids to the labels of their topics."""
     ids = [record.id for record in records]
     links = caller.engine.inspect.edges(caller.owner, ids, (EdgeType.IN_TOPIC,)) if ids else ()
     own = frozenset(ids)
-    return {link.source: link.target.partition(":")[2] for link in sorted(links, key=lambda link: link.weight) if link.source in own}
+    inside = {link.source: link.target for link in sorted(links, key=lambda link: link.weight) if link.source in own}
+    labels = caller.engine.topics.labels(caller.scope, set(inside.values()))
+    return {id: labels[topic] for id, topic in inside.items() if topic in labels}
 
 
 def _list_times(caller: IdentifiedCaller, most: int) -> Iterator[tuple[datetime, Layer]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engrams.text.nameorder import is_reordered
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
 from engrams.types import Hit, Record
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
     """Map ids of repeats to the better hit with the same content.
 
-    Repeats have equal text, or word sets of Jaccard >= ``threshold``. Stops after ``wanted`` different hits."""
+    Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of both in one order. Stops after ``wanted``
+    different hits."""
     seen: list[Record] = []
     out: dict[str, str] = {}
     for hit in hits:
@@ -38,7 +40,7 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
 
 
 def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
-    """Compare lengths first, which rules out most pairs, then words."""
+    """Compare lengths first (most pairs fall there), then words, then order."""
     length, another = len(one.text), len(other.text)
     if length < _MIN_LENGTH_RATIO * another or another < _MIN_LENGTH_RATIO * length:
         return False
@@ -46,7 +48,8 @@ def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
         return True
     first, second = (_cached_words(text) if len(text) <= _MAX_CACHED else _words(text) for text in (one.search_text, other.search_text))
     shared = len(first & second)
-    return shared >= threshold * max(len(first) + len(second) - shared, 1)
+    alike = shared >= threshold * max(len(first) + len(second) - shared, 1)
+    return alike and not is_reordered(one.search_text, other.search_text)
 
 
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
+from engrams.text.nameorder import NUMBER_WORDS, is_reordered
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.textcaches import text_cache
@@ -279,11 +280,7 @@ _NEGATION = word_set(
     "not no never nothing none cannot without neither nor nobody nowhere hardly barely longer stopped quit anymore nicht"
     " kein keine nie sin nunca jamas pas jamais ne"
 )
-_NUMBER = re.compile(r"\d[\d.,:/-]*")
-_WORDS = word_set(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty thirty forty fifty hundred thousand million first second third half once twice"
-)
+_NUMBER = re.compile(r"\d+(?:[.,:/-]+\d+)*")
 _MONTHS = word_set(
     "january february march april may june july august september october november december monday tuesday wednesday thursday"
     " friday saturday sunday"
@@ -346,15 +343,15 @@ def jaccard(one: str, other: str) -> float:
 
 
 def has_distinct_detail(one: str, other: str) -> bool:
-    """True if a negation, number, name or date differs."""
+    """True if a negation, number, name or date differs, or their order."""
     left, right = _tokens(one), _tokens(other)
     changed = left ^ right
-    if changed & (_NEGATION | _WORDS | _MONTHS) or any("n't" in word for word in changed):
+    if changed & (_NEGATION | NUMBER_WORDS | _MONTHS) or any("n't" in word for word in changed):
         return True
     if sorted(_NUMBER.findall(one)) != sorted(_NUMBER.findall(other)):
         return True
     names = {fold(name) for name in _NAME.findall(one)} ^ {fold(name) for name in _NAME.findall(other)}
-    return bool(names & changed)
+    return bool(names & changed) or is_reordered(one, other)
 
 
 def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:

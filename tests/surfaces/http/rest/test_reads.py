@@ -38,6 +38,17 @@ def test_search_takes_tests_kinds_and_times(api: httpx2.Client) -> None:
     problem(api.post("/search", json={}), 422)
 
 
+def test_the_same_words_in_another_order_are_both_found(api: httpx2.Client) -> None:
+    """Who lent to whom is told apart; the same statement with its words moved is found once."""
+    texts = ["Tilda lent Ruth her red bicycle.", "Ruth lent Tilda her red bicycle.", "Now I live in Bergen.", "I live in Bergen now."]
+    for text in texts:
+        api.post("/memories", json={"text": text})
+    found = [hit["memory"]["text"] for hit in api.post("/search", json={"query": "who lent the red bicycle?"}).json()["hits"]]
+    assert set(texts[:2]) <= set(found)
+    found = [hit["memory"]["text"] for hit in api.post("/search", json={"query": "where do I live, in Bergen?"}).json()["hits"]]
+    assert len(set(texts[2:]) & set(found)) == 1
+
+
 def test_context_keeps_its_budget(api: httpx2.Client) -> None:
     """A context is never over the tokens asked for."""
     for number in range(10):

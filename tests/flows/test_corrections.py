@@ -47,6 +47,16 @@ def test_the_only_source_goes_with_its_statement(action: str, status: Status) ->
         assert ("pecans" in shown(engine)) is (action == "edit")
 
 
+@pytest.mark.parametrize("preset", ["default", "proxy"])
+def test_the_corrected_fact_stands_beside_the_shortened_message(preset: str) -> None:
+    """What the message no longer says is said by its fact, also where the question shares words with the rest of the message."""
+    with temp_engine(preset=preset) as engine:
+        engine.add(Turn("I work at Acme and my boss is called Frida."), scope=ANN)
+        engine.edit(derived(engine, "Frida").id, scope=ANN, text="The user's boss is called Greta")
+        told = engine.context("Who is my boss at Acme?", scope=ANN).text
+        assert "Greta" in told and "Frida" not in told and told.count("Greta") == 1
+
+
 @pytest.mark.parametrize(("action", "mark"), [("edit", "[corrected on "), ("forget", "[forgotten]")])
 def test_a_source_that_says_more_keeps_the_rest(action: str, mark: str) -> None:
     """Reads leave out the quoted words; the other fact and the stored text stay."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from engrams.ports import AsOf, LinkStore
 from engrams.settings import LinkExpansionSettings
 from engrams.text.terms import terms
-from engrams.types import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Scope, Status
+from engrams.types import CORRECTED, Edge, EdgeType, Evidence, Hit, Kind, OutdatedMark, Record, Scope, Status
 
 FACTORS: Mapping[EdgeType, float] = {
     EdgeType.HAS_TAG: 0.8,
@@ -153,22 +153,31 @@ def group_hits(
     whole: bool = False,
 ) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
+    A fact whose words in the turn were corrected since stays a hit of its own.
 
     ``derived``: facts by the id of what they are derived from. ``asked``: words, if given, that tell which of a turn's facts count.
     ``whole``: with all parts of that score, not with what the fact adds."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:
-        source = next((quote.source for quote in hit.record.evidence if quote.source in by_id and quote.source != hit.record.id), "")
+        own = hit.record.id
+        said = (quote for quote in hit.record.evidence if quote.source in by_id and quote.source != own)
+        source = next((quote.source for quote in said if _still_says(by_id[quote.source].record, quote)), "")
         if source:
-            merged[hit.record.id] = source
+            merged[own] = source
             turn = by_id[source]
             if hit.score > turn.score:
                 parts = hit.parts if whole else {**turn.parts, "fact": hit.score - turn.score}
                 by_id[source] = replace(turn, score=hit.score, parts=parts)
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
     kept = [_attach_facts(hit, derived.get(hit.record.id, ()), now, as_of, asked) for hit in kept]
+    alone = {hit.record.id for hit in kept}
+    kept = [replace(hit, facts=tuple(fact for fact in hit.facts if fact.id not in alone)) if hit.facts else hit for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
+
+
+def _still_says(turn: Record, quote: Evidence) -> bool:
+    return CORRECTED not in turn.meta or quote.quote in turn.text
 
 
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -37,7 +37,8 @@ BOUNDS = {
     "session.contextfingerprints._EACH": 2_000,
     "session.contextfingerprints._OWNERS": 1_000,
     "session.contextprefetch._MOST": 10_000,
-    "session.sessionregistry._MINE": 10_000,
+    "session.turningest.MINE": 10_000,
+    "session.sessionregistry.MINE": 10_000,
     "session.contextdelivery._MOST": 10_000,
     "session.workingtier._MOST": 1_000,
     "store.index.ownerindex._VIEWS": 8,
@@ -84,7 +85,7 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_checkout", "store.sqlite.schemasetup.expected_columns",
+    "errors._find_checkout", "models.embed.cosinescales.load_scale", "store.sqlite.schemasetup.expected_columns",
     "write.changedetection.pairfeatures._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
     "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",

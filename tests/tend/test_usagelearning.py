@@ -49,7 +49,7 @@ def test_explaining_changes_nothing() -> None:
     with temp_engine(jobs__workers=0, clock=SettableClock(START), usage__gaps=True) as engine:
         key = engine.add(KEY, scope=ANN)
         engine.explain("spare key", scope=ANN)
-        engine.explain("Mongolian yak prices", scope=ANN)
+        engine.explain("What do Mongolian yaks cost?", scope=ANN)
         engine.search("spare key", scope=ANN, as_of=START)
         engine.drain()
         assert engine.get(key.id, scope=ANN).access_count == 0
@@ -162,16 +162,16 @@ def test_a_judge_moves_confidence_and_relates_what_it_lets_pass() -> None:
 def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
     """Once, without its secrets, and no search ever finds it; where there was nothing at all there is no gap."""
     with temp_engine(jobs__workers=0, clock=SettableClock(START), usage__gaps=True) as engine:
-        engine.search("Mongolian yak prices", scope=ANN)
+        engine.search("What do Mongolian yaks cost?", scope=ANN)
         engine.drain()
         assert engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records == ()
         engine.add(KEY, scope=ANN)
         for _ in range(2):
-            assert engine.search("Mongolian yak prices", scope=ANN).abstain
+            assert engine.search("What do Mongolian yaks cost?", scope=ANN).abstain
         engine.search("zzz with sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", scope=ANN)
         engine.drain()
         page = engine.store.find(RecordQuery(visible_scopes(OWNER), (Kind.GAP,), (Status.CANDIDATE,)))
-        assert {record.text for record in page.records} >= {"Mongolian yak prices"}
+        assert {record.text for record in page.records} >= {"What do Mongolian yaks cost?"}
         assert len([record for record in page.records if "yak" in record.text]) == 1
         assert "abcdefghij" not in "".join(record.text for record in page.records)
         assert "Mongolian" not in "".join(hit.record.text for hit in engine.search("Mongolian yak", scope=ANN).hits)

@@ -55,7 +55,11 @@ class HeldStatementReviewer:
         waiting = [record for record in self._store.find(query).records if record.meta.get("review")]
         result = self.review(waiting)
         if waiting and len(result.unjudged) == len(waiting):
-            raise ModelError(f"The model judged none of {len(waiting)} statements.", hint="See `engrams model`.", retryable=True)
+            raise ModelError(
+                f"The model judged none of {len(waiting)} statements.",
+                hint="`engrams status` names the model; it is asked again by itself.",
+                retryable=True,
+            )
         changes, edges = result.changes, tuple[Edge, ...]()
         if ready := [record for record in result.held if record.id in result.ready]:
             promoted = [(HeldCandidateCluster((record,)), "reviewed") for record in ready]

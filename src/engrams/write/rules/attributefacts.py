@@ -35,6 +35,7 @@ _REMARKS = word_set(
 _ONE = frozenset(("team", "crew", "family", "boss", "manager"))
 _PAST = frozenset(("old", "former", "previous", "ex", "last", "first", "next"))
 _MONTHS = word_set("january february march april may june july august september october november december")
+_WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 _MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
 
 
@@ -52,7 +53,7 @@ def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext
     found = clausedates.filter_within(times, clause.start, clause.end)
     if things[-1] in ("birthday", "anniversary"):
         found = tuple(span for span in found if clausedates.names_year(span))  # it comes every year
-    exact = any(span.grain == "day" for span in found)
+    exact = any(span.grain == "day" for span in found) or any(word.lower in _WEEKDAYS for word in rest)
     if not _has_value(things[-1], rest, bool(favorite), bool(named) or exact, owner[0].lower == "the"):
         return None
     subject, predicate = _attribute_slot(owner, things, favorite, bool(named), speech.subject)

@@ -7,15 +7,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from engrams.text.stopwords import STOP
 from engrams.text.timephrases import EARLIEST, LATEST, TimeSpan, find_times
+from engrams.write.rules.englishlexicon import ADVERBS, find_lemma
 
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
-_SEASON_THING = re.compile(
-    r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival"
-    r"|fair|school|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires)\b",
+_THING = re.compile(
+    r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival|fairs?|schools?"
+    r"|class|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires"
+    r"|markets?|meetings?|prayers?|mass|service|church|choir|club|groups?|edition|issue|paper|newspaper|times|shifts?|lessons?|sales?|deals?"
+    r"|lunch|lunches|brunch|brunches|roasts?|lights?)\b",
     re.IGNORECASE,
 )
+_DAYPART = "morning|afternoon|evening|night"
+_BARE = re.compile(
+    rf"(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:\s+(?:{_DAYPART}))?|{'|'.join(_MONTHS)})|(?:the\s+)?(?:weekend|{_DAYPART})|christmas",
+    re.IGNORECASE,
+)
+_NAMED_DAY = re.compile(r"(?:black|good|cyber|ash|shrove|palm|maundy)\s+\w+day", re.IGNORECASE)
+_OWNED = re.compile(r"(?:\b(?:the|my|our|your|his|her|their)|\w['’]s)\s+$", re.IGNORECASE)
+_ON = re.compile(r"\bon\s+$", re.IGNORECASE)
+_WORD = re.compile(r"\s+([^\W\d_]+)")
+_ROMANCE_DAY = re.compile(
+    r"lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo",
+    re.IGNORECASE,
+)
+_OF_DAY = re.compile(r"\b(?!partir|noche|nuit|matin|soir|tarde|mañana)[^\W\d_]{3,}\s+(?:du|del)\s+$", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$", re.IGNORECASE)
 _VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
@@ -61,8 +79,34 @@ def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
             and _MODEL.search(text[max(0, span.at - 20) : span.at])
             and text[span.at + 4 : span.at + 6].strip().isalpha()
         )
-        and not (span.grain == "season" and not _LEAN.search(span.text) and _SEASON_THING.match(text, span.at + len(span.text)))
+        and not _names_thing(span, text)
     )
+
+
+def _names_thing(span: TimeSpan, text: str) -> bool:
+    """Check for a time within a name: "the Saturday market"."""
+    before, end = text[max(0, span.at - 40) : span.at], span.at + len(span.text)
+    if span.grain == "season":
+        return not _LEAN.search(span.text) and _THING.match(text, end) is not None
+    if _ROMANCE_DAY.fullmatch(span.text):
+        return _OF_DAY.search(before) is not None
+    if _NAMED_DAY.fullmatch(span.text):
+        return True
+    bare = _BARE.fullmatch(span.text)
+    if bare is None:
+        return False
+    if _THING.match(text, end):
+        return not _ON.search(before)
+    return bool(bare["day"] and _OWNED.search(before) and _is_noun(text, end))
+
+
+def _is_noun(text: str, at: int) -> bool:
+    """Check that a noun in small letters comes next."""
+    found = _WORD.match(text, at)
+    if found is None or not found[1].islower() or found[1] in STOP | ADVERBS:
+        return False
+    verb = find_lemma(found[1])
+    return verb is None or "past" not in verb[1]
 
 
 _AHEAD = frozenset(("present", "future", "progressive", "must"))

@@ -75,6 +75,8 @@ export interface MemoryAddRequest {
   kind?: Kind
   /** Labels of `text`. */
   tags?: string[]
+  /** Phrases that surface `text`, a rule, procedure or negative. */
+  triggers?: string[]
   /** The conversation it was said in. */
   session?: string
   /** When `text` was said; without it, now. */

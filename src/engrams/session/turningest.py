@@ -108,6 +108,7 @@ def change_noted(states: OwnerStateStore, owner: Scope, change: Callable[[Sequen
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
+_OFF = StageDecision("switch", "refused", "memory is off: the setting `enabled` is false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class TurnIngester:
         extracts (None: the setting). RefusedError: a single turn was refused, as by a secret."""
         now = self._clock()
         if not self._settings.enabled:
-            return TurnIngestResult(tuple(Receipt("", scope, "refused", now) for _ in turns))
+            return TurnIngestResult(tuple(Receipt("", scope, "refused", now, decisions=(_OFF,)) for _ in turns))
         marks = self._unsaved.mark(turns, scope)
         barred = [self._bar_turn(turn, scope, now, unsaved=mark) for turn, mark in zip(turns, marks, strict=True)]
         recorded = [turn for turn, receipt in zip(turns, barred, strict=True) if receipt is None]

@@ -67,11 +67,13 @@ def list_(
 @flatten_options
 def show(id: Id, options: GlobalOptions) -> None:
     """Show one memory with all its fields and its history."""
+    from engrams.types import find_basis
+
     with options.open() as (engine, scope):
         record = engine.get(id, scope=scope)
         entries = engine.history(record.id, scope=scope)
     if options.json:
-        emit({"record": record, "history": entries})
+        emit({"record": {**to_json(record), "basis": find_basis(record)}, "history": entries})
         return
     print_record(record)
     if entries:

@@ -117,8 +117,10 @@ def print_receipt(receipt: Receipt, text: str) -> None:
 
 def print_record(record: Record) -> None:
     """Print all non-empty fields of a memory."""
+    from engrams.types import find_basis
+
     held = {name: shown for name, value in to_json(record).items() if (shown := _display_value(value))}
-    held["scope"] = record.scope.key
+    held |= {"scope": record.scope.key, "basis": find_basis(record)}
     text = held.pop("text")
     say(clean(text))
     say()

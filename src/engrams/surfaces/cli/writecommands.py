@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,6 +92,12 @@ def add(
         str | None,
         typer.Option("--file", "-f", help="A JSON list or a line each; `-`: standard input.", show_default=False, metavar="FILE"),
     ] = None,
+    triggers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trigger", help="A phrase that surfaces this rule, procedure or negative. Repeatable.", show_default=False, metavar="TEXT"
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
     versioned: Annotated[bool, typer.Option("--git-versioning", help="Also write it to a file and commit that to git.")] = False,
 ) -> None:
@@ -109,6 +115,7 @@ def add(
             place = (*scope, "conversation", conversation) if conversation and conversation != options.conversation else scope
             try:
                 receipt = engine.add(turn, scope=place, kind=kind)
+                _add_triggers(engine, receipt, triggers or ())
             except (InputError, RefusedError) as problem:
                 if file is None and len(texts or ()) == 1:
                     raise
@@ -130,7 +137,17 @@ def add(
     if not receipts:
         raise InputError("The input holds nothing to add.", hint="Give a JSON list, or a line for each memory.")
     if all(receipt.outcome == "refused" for receipt in receipts):
-        raise RefusedError("Nothing was stored.", hint="The receipt says why; `engrams config write.secrets` shows the rule.")
+        rule = "write.secrets" if engine.settings.enabled else "enabled"
+        raise RefusedError("Nothing was stored.", hint=f"The receipt says why; `engrams config {rule}` shows the rule.")
+
+
+def _add_triggers(engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str]) -> None:
+    if not (triggers and receipt.id):
+        return
+    known = engine.get(receipt.id, scope=receipt.scope).triggers
+    every = tuple(dict.fromkeys((*known, *triggers)))
+    if every != known:
+        engine.edit(receipt.id, scope=receipt.scope, fields={"triggers": every}, reason="labelled")
 
 
 @app.command()

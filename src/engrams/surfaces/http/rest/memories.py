@@ -171,17 +171,18 @@ def _add_text(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: st
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
-    if body.tags and receipt.id and receipt.outcome != "refused":
+    if (body.tags or body.triggers) and receipt.id and receipt.outcome != "refused":
         record = caller.engine.get(receipt.id, scope=caller.owner)
-        every = tuple(dict.fromkeys((*record.tags, *body.tags)))
-        if every != record.tags:
-            caller.engine.edit(record.id, scope=caller.owner, fields={"tags": every}, reason="labelled")
+        every = {"tags": (*record.tags, *body.tags), "triggers": (*record.triggers, *body.triggers)}
+        fields = {name: tuple(dict.fromkeys(values)) for name, values in every.items()}
+        if fields != {"tags": record.tags, "triggers": record.triggers}:
+            caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="labelled")
     return receipt
 
 
 def _add_messages(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> tuple[Receipt, ...]:
-    if body.tags or body.at or body.meta:
-        raise RefusedError("tags, at and meta belong to a text.", hint="Give each message its own `at` and `meta`.")
+    if body.tags or body.triggers or body.at or body.meta:
+        raise RefusedError("tags, triggers, at and meta belong to a text.", hint="Give each message its own `at` and `meta`.")
     turns = [
         Turn(
             each.content,

@@ -70,7 +70,8 @@ class ModelResponse(BaseModel):
     """The model that is set in config.toml.
 
     ``in_use``: the model that the running server learns by (empty: rules). ``restart``: the file was changed since the server started.
-    ``fixed_by``: settings that the environment gives, which count for more than the file."""
+    ``fixed_by``: settings that the environment gives, which count for more than the file. ``destination``: what the running server sends,
+    and where to; after a change, what the next start will."""
 
     provider: str
     url: str
@@ -150,16 +151,17 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
     own = caller.engine.settings
     loaded = _load_file(own)
     chat, model = loaded.settings.chat, caller.engine.chat_model
+    restart = chat != started and {chat.provider, started.provider} != {"none"}
     return ModelResponse(
         provider=chat.provider,
         url=chat.url,
         model=chat.model,
         has_key=bool(chat.api_key),
         in_use=model.name if model else "",
-        restart=chat != started and {chat.provider, started.provider} != {"none"},
+        restart=restart,
         fixed_by=sorted(name for name, source in loaded.origin.items() if name.startswith("chat.") and source == "environment"),
         file=str(own.config_file),
-        destination=connection.describe_destination(chat),
+        destination=connection.describe_destination(chat if restart else own.chat),
     )
 
 

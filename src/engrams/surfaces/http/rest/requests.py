@@ -74,6 +74,9 @@ class MemoryAddRequest(RequestBody):
     messages: list[AddedMessage] | None = Field(None, min_length=1, max_length=MAX_IDS)
     kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
     tags: list[str] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
+    triggers: list[str] = Field(
+        default_factory=list, description="Phrases that surface `text`, a rule, procedure or negative.", max_length=100
+    )
     session: str = Field("", description="The conversation it was said in.")
     at: Moment | None = Field(None, description="When `text` was said; without it, now.")
     meta: dict[str, Any] = Field(default_factory=dict)

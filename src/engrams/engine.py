@@ -272,7 +272,7 @@ class MemoryEngine:
         return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
-        """Move lasting facts from recent notes into MEMORY.md.
+        """Summarise today, then move lasting facts from recent notes into MEMORY.md.
         ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
         if self.vault is not None:
             self.drain()

@@ -130,24 +130,24 @@ def test_a_dream_by_rules(make: Callable[..., Desk], clock: SettableClock) -> No
     """Notes of the days looked back at go into MEMORY.md, said once; without notes, or with the same ones, nothing happens."""
     desk = make()
     dreams = desk.vault.days.dreams
-    assert dreams.dream(OWNER) is False and not (desk.root / "memory").exists()
+    assert dreams.dream(OWNER) is None and not (desk.root / "memory").exists()
     memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Home\n\n- Lives in Berlin near the park.\n\n## Corrections\n\n- Her name is Anna, not Anne.\n")
     desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "overflow", ["- Lives in Berlin near the park.", "- The dog is called Rex."])
     desk.vault.days.daily.append(OWNER, date(2026, 2, 1), "overflow", ["- Long ago."])
-    assert dreams.dream(OWNER) is True
+    assert dreams.dream(OWNER) is not None
     text = memory.read_text()
     assert text.index("## Corrections") < text.index("## Home") and text.count("Berlin") == 1
     assert "- The dog is called Rex." in text and "Long ago" not in text
     diary = desk.root / "memory/users/alice/dreams/2026-03-02.md"
     assert "in: The dog is called Rex." in diary.read_text()
-    assert dreams.dream(OWNER) is False and dreams.dream(OWNER, force=True) is True
+    assert dreams.dream(OWNER) is None and dreams.dream(OWNER, force=True) is not None
     desk.sync()
     texts = "\n".join(hit.record.text for hit in desk.engine.search("dog Rex", scope=ALICE).hits)
     assert "called Rex" in texts and "Brought in" not in texts
     clock.forward(days=10)
-    assert dreams.dream(OWNER, days=3) is False
+    assert dreams.dream(OWNER, days=3) is None
 
 
 def test_superseded_statements_are_dropped(make: Callable[..., Desk]) -> None:

@@ -115,7 +115,7 @@ class VaultDailyNoteWriter:
         return [line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines][:_LINES]
 
     def _pick_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
-        """Pick learned statements by importance; where there are none, the turns themselves."""
+        """Pick learned statements by importance, notes that taught none, and turns where nothing was learned."""
         ids = tuple(record.id for record in said)
         reach = ScopeReach(owner, (owner,), tree=True)
         learned = self._parts.store.find(RecordQuery(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)).records if ids else ()
@@ -123,10 +123,14 @@ class VaultDailyNoteWriter:
         picked = [
             record.text for record in sorted(learned, key=lambda record: (order[record.kind], -record.importance, record.recorded_at))
         ]
+        taught = {item.source for record in learned for item in record.evidence}
+        rest = [record for record in said if record.id not in taught and not is_question(record.text)]
         plain = [
-            record.text for record in said if record.role != "assistant" and word_count(record.text) > 3 and not is_question(record.text)
+            record.text
+            for record in rest
+            if record.kind is Kind.NOTE or (not learned and record.role != "assistant" and word_count(record.text) > 3)
         ]
-        return list(dict.fromkeys([*picked, *(plain if not picked else ())]))[:_BULLETS]
+        return list(dict.fromkeys([*picked, *plain]))[:_BULLETS]
 
 
 def drop_scheduled(records: Sequence[Record]) -> list[Record]:

@@ -71,19 +71,19 @@ class DreamRunner:
 
     def dream(
         self, owner: Scope, days: int = _BY_HAND, *, force: bool = False, confirm: bool | None = None, today: date | None = None
-    ) -> bool:
+    ) -> DreamPlan | None:
         """Consolidate daily notes into MEMORY.md, or hold the plan for confirmation.
 
-        False: no notes in these days, nothing new in them, or nothing that lasts. ModelError: the model failed, or gave no items;
-        MEMORY.md is untouched and the same notes are dreamed again next time."""
+        None: no notes in these days, or nothing new in them. ModelError: the model failed, or gave no items; MEMORY.md is untouched and
+        the same notes are dreamed again next time."""
         plan = self.plan(owner, days, force, today)
         if plan is None:
-            return False
+            return None
         if self._parts.settings.dream_confirm if confirm is None else confirm:
             self.hold_plan(plan)
         else:
             self.apply(plan)
-        return plan.memory is not None
+        return plan
 
     def plan(self, owner: Scope, days: int = _BY_HAND, force: bool = False, today: date | None = None) -> DreamPlan | None:
         """Plan the consolidation of the last days' notes (30 at most).

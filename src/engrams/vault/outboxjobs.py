@@ -12,7 +12,7 @@ from engrams.ports import DAILY, DREAM, ChatModel, Job, NoteFlushRequest, Outbox
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.types import Record, Scope, Status
 from engrams.vault.dailynotes import VaultDailyNoteWriter
-from engrams.vault.dreamconsolidation import PAUSE, DreamRunner
+from engrams.vault.dreamconsolidation import PAUSE, DreamPlan, DreamRunner
 from engrams.vault.fileimport import VaultFileImporter
 from engrams.vault.filewriter import VaultFileWriter
 from engrams.vault.notelines import NoteLineLedger
@@ -52,6 +52,15 @@ class DailyNoteJobHandlers:
         spec = self.dreams.next_job(owner, now)
         if spec is not None:
             self._parts.store.enqueue([spec], now)
+
+    def dream(
+        self, owner: Scope, days: int, *, force: bool = False, confirm: bool | None = None, today: date | None = None
+    ) -> DreamPlan | None:
+        """Summarise the day, then consolidate daily notes into MEMORY.md.
+
+        Every door dreams by this. ``confirm``: hold the plan (None: as set). None: nothing new."""
+        self.daily.summarise(owner, today or self._parts.clock().date())
+        return self.dreams.dream(owner, days, force=force, confirm=confirm, today=today)
 
     def follow(self, owner: Scope, does: Mapping[str, str]) -> None:
         """Index notes of changed memories anew; plan the next dream."""
@@ -96,12 +105,9 @@ class DailyNoteJobHandlers:
         self._finish(owner, job)
 
     def _run_dream(self, job: Job) -> None:
-        """Summarise the day, then consolidate daily notes into MEMORY.md."""
         owner, day = Scope.parse(job.payload["owner"]), job.due.date()
-        section = self._parts.settings
-        self.daily.summarise(owner, day)
         try:
-            self.dreams.dream(owner, section.dream_days, today=day)
+            self.dream(owner, self._parts.settings.dream_days, today=day)
         except ModelError as problem:
             raise ModelError(problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=PAUSE) from None
         self._finish(owner, job)

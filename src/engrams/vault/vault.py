@@ -140,10 +140,11 @@ class Vault:
         return report
 
     def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
-        """Consolidate daily notes into MEMORY.md now, and index it."""
-        done = self.days.dreams.dream(owner, days, force=force)
+        """Summarise the day, consolidate notes into MEMORY.md, and index it.
+        False: nothing new, or nothing that lasts."""
+        plan = self.days.dream(owner, days, force=force)
         self.sync()
-        return done
+        return plan is not None and plan.memory is not None
 
     def write(self) -> int:
         """Write the files of everything that changed; return their number."""

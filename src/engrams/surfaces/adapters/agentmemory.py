@@ -70,7 +70,7 @@ class AgentMemory:
         return self.engine.flush(messages, scope=self.scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, force: bool = False) -> bool:
-        """Move lasting facts from recent notes into MEMORY.md.
+        """Summarise today, then move lasting facts from recent notes into MEMORY.md.
 
         ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
         return self.engine.dream(days, scope=self.scope, force=force)

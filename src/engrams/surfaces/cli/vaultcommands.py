@@ -159,7 +159,7 @@ def dream(
     undo: Annotated[bool, typer.Option("--undo", help="Restore MEMORY.md from before the last dream.")] = False,
 ) -> None:
     """Move lasting facts from the daily notes into MEMORY.md."""
-    with _open_vault(options) as (engine, vault, owner):
+    with _open_vault(options) as (_, vault, owner):
         dreams = vault.days.dreams
         if undo:
             dreams.undo(owner)
@@ -171,15 +171,10 @@ def dream(
             dreams.apply(made)
             told = "Done."
         else:
-            vault.days.daily.summarise(owner, engine.now().date())
-            made, told = dreams.plan(owner, days, force), "Nothing new."
+            made, told = vault.days.dream(owner, days, force=force, confirm=plan or None), "Nothing new."
             if made is not None:
-                if plan or vault.parts.settings.dream_confirm:
-                    dreams.hold_plan(made)
-                    told = "The plan waits for `engrams dream --apply`."
-                else:
-                    dreams.apply(made)
-                    told = "Done." if made.memory is not None else "Nothing that lasts."
+                told = "Done." if made.memory is not None else "Nothing that lasts."
+                told = "The plan waits for `engrams dream --apply`." if dreams.held_plan(owner) else told
         vault.sync()
     if options.json:
         emit({"plan": made, "told": told})

@@ -1,0 +1,50 @@
+"""The memory engine's document (001): dreams bring in what was stored, by every door and after every trigger."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine
+from engrams.surfaces.adapters import AgentMemory
+from engrams.surfaces.cli.main import main
+from engrams.testing import SettableClock
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+CORE = "vault/memory/users/ann/MEMORY.md"
+
+
+def opened(home: Path, clock: SettableClock, **more: Any) -> MemoryEngine:
+    return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **{"embed__provider": "null", **more})
+
+
+@pytest.mark.covers("S1.39", "S1.40")
+@pytest.mark.parametrize("by_adapter", [False, True], ids=["engine", "adapter"])
+def test_a_dream_in_python_brings_in_what_was_stored_today(home: Path, by_adapter: bool) -> None:
+    """Statements that were stored and never flushed, short ones too; the same day again brings nothing."""
+    with opened(home, SettableClock(START)) as engine:
+        for text in ("I keep bees", "My sister Petra keeps the cabin keys.", "I am allergic to walnuts.", "Who has the keys?"):
+            engine.manage(text, scope=ANN)
+        dream = AgentMemory(engine, ANN).dream if by_adapter else lambda: engine.dream(scope=ANN)
+        assert dream()
+        core = (home / CORE).read_text("utf-8")
+        assert all(words in core for words in ("I keep bees", "cabin keys", "walnuts"))
+        assert "Who has" not in core
+        assert not dream()
+
+
+@pytest.mark.covers("S1.39")
+def test_the_command_dreams_of_a_short_statement(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The documents' own two lines; a plan waits until it is applied."""
+    named = ["--home", str(home), "--preset", "engine", "-u", "ann"]
+    assert main(["add", *named, "I keep bees"]) == 0
+    assert main(["dream", *named, "--plan"]) == 0
+    assert "The plan waits" in capsys.readouterr().out
+    assert not (home / CORE).exists()
+    assert main(["dream", *named, "--apply"]) == 0
+    assert "I keep bees" in (home / CORE).read_text("utf-8")

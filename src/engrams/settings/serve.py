@@ -74,7 +74,7 @@ class VaultSettings(SettingsSection):
     )
     core_days: int = Field(1, ge=1, le=30, description="Days on whose notes a line must stand before a dream without a model keeps it.")
     dream_at: str = Field("23:55", description="Time of day (UTC) of the dream. Empty: only by hand or by the other triggers.")
-    dream_files: int = Field(0, ge=0, description="Dream after this many new daily notes. 0: never for that.")
+    dream_files: int = Field(0, ge=0, description="Dream after this many new daily notes, and read all since the last dream. 0: never.")
     dream_bytes: int = Field(0, ge=0, description="Dream when MEMORY.md and the notes since the last dream exceed this. 0: never.")
     dream_days: int = Field(1, ge=1, le=30, description="Days that a scheduled dream looks back; one by hand looks back three.")
     dream_confirm: bool = Field(False, description="A dream waits for `engrams dream --apply`.")

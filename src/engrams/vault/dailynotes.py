@@ -115,7 +115,7 @@ class VaultDailyNoteWriter:
         return [line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines][:_LINES]
 
     def _pick_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
-        """Pick learned statements by importance, notes that taught none, and turns where nothing was learned."""
+        """Pick learned statements by importance, then texts that taught none."""
         ids = tuple(record.id for record in said)
         reach = ScopeReach(owner, (owner,), tree=True)
         learned = self._parts.store.find(RecordQuery(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)).records if ids else ()

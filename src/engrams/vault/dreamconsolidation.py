@@ -173,14 +173,25 @@ class DreamRunner:
             due = now
         return None if due is None else JobSpec(DREAM, owner.key, {"owner": owner.key}, due, attempts=_TRIES)
 
+    def days_back(self, owner: Scope, today: date) -> int:
+        """Count the days that a scheduled dream reads (30 at most).
+
+        As set; where notes or size start dreams, at least from the day of the last one."""
+        section = self._parts.settings
+        counted = section.dream_files or section.dream_bytes
+        return max(section.dream_days, (today - self._last_day(owner, today)).days + 1 if counted else 0)
+
+    def _last_day(self, owner: Scope, today: date) -> date:
+        """Find the day of the last dream, or the earliest read."""
+        last = self._parts.state.get_fact(f"dreamt:{owner.key}")
+        return parse_time(last).date() if last else today - timedelta(days=_MOST_DAYS)
+
     def _is_due(self, owner: Scope, now: datetime) -> bool:
         """True where notes or size reached the limit that starts a consolidation."""
-        section = self._parts.settings
+        section, today = self._parts.settings, now.date()
         if not section.dream_files and not section.dream_bytes:
             return False
-        last = self._parts.state.get_fact(f"dreamt:{owner.key}")
-        since = parse_time(last).date() if last else now.date() - timedelta(days=_MOST_DAYS)
-        days = [now.date() - timedelta(days=back) for back in range((now.date() - since).days + (not last))]
+        days = [today - timedelta(days=back) for back in range((today - self._last_day(owner, today)).days)]
         notes = [stat for day in days if (stat := self._parts.disk.stat(daily_path(owner, day))) is not None]
         memory = self._parts.disk.stat(memory_path(owner))
         size = sum(stat.size for stat in notes) + (memory.size if memory else 0)

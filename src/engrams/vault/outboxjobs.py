@@ -107,7 +107,7 @@ class DailyNoteJobHandlers:
     def _run_dream(self, job: Job) -> None:
         owner, day = Scope.parse(job.payload["owner"]), job.due.date()
         try:
-            self.dream(owner, self._parts.settings.dream_days, today=day)
+            self.dream(owner, self.dreams.days_back(owner, day), today=day)
         except ModelError as problem:
             raise ModelError(problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=PAUSE) from None
         self._finish(owner, job)

@@ -48,3 +48,19 @@ def test_the_command_dreams_of_a_short_statement(home: Path, capsys: pytest.Capt
     assert not (home / CORE).exists()
     assert main(["dream", *named, "--apply"]) == 0
     assert "I keep bees" in (home / CORE).read_text("utf-8")
+
+
+@pytest.mark.covers("S1.45")
+def test_a_dream_after_so_many_notes_reads_all_of_them(home: Path) -> None:
+    """Three notes start it and all three are in MEMORY.md; the next three join them."""
+    clock = SettableClock(START)
+    said = ("The beech hedge needs cutting twice a year.", "Our well is 31 metres deep.", "The neighbour borrows the log splitter.")
+    more = ("The roof tiles are from Straubing.", "The cellar floods when the snow melts.", "The gate sticks in wet weather.")
+    with opened(home, clock, vault__dream_files=3) as engine:
+        for number, text in enumerate((*said, *more), 1):
+            engine.flush([{"role": "user", "content": text}], scope=ANN, session=f"s{number}")
+            engine.drain()
+            assert (home / CORE).exists() is (number >= len(said))
+            clock.forward(days=1)
+        core = (home / CORE).read_text("utf-8")
+        assert all(core.count(text) == 1 for text in (*said, *more))

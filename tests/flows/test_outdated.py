@@ -60,6 +60,19 @@ def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, as
         assert "no longer so" in memory.context(ask, scope=ME).text
 
 
+def test_what_is_said_more_exactly_is_still_so(tmp_path: Path) -> None:
+    """A message behind a refined fact stands without a mark, until the more exact one has ended too."""
+    with open_eager(tmp_path) as memory:
+        say(memory, "I live in Berlin.", "I live in Berlin, Germany.")
+        was = find(memory, "Where do I live, in Berlin?", "I live in Berlin.")
+        assert [fact.status for fact in was.facts] == [Status.SUPERSEDED]
+        assert was.status is Status.ACTIVE
+        assert "no longer so" not in memory.context("Where do I live, in Berlin?", scope=ME).text
+        memory.observe([Turn("I moved to Oslo.", at=START + timedelta(days=90))], scope=ME)
+        assert memory.drain(30)
+        assert find(memory, "Did I live in Berlin?", "I live in Berlin.").status is Status.SUPERSEDED
+
+
 def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
     """An unsure change stays beside the old statement, which is shown after it with a mark."""
     with open_eager(tmp_path, write__changes__close_at=1) as memory:

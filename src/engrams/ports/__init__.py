@@ -29,6 +29,7 @@ from engrams.ports.jobqueue import JUDGE as JUDGE
 from engrams.ports.jobqueue import KEPT as KEPT
 from engrams.ports.jobqueue import POLICY as POLICY
 from engrams.ports.jobqueue import PURGE as PURGE
+from engrams.ports.jobqueue import REFINES as REFINES
 from engrams.ports.jobqueue import REVIEW as REVIEW
 from engrams.ports.jobqueue import ROLL as ROLL
 from engrams.ports.jobqueue import SWEEP as SWEEP

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from engrams.ports import AsOf, LinkStore
+from engrams.ports import REFINES, AsOf, LinkStore
 from engrams.settings import LinkExpansionSettings
 from engrams.text.terms import terms
 from engrams.types import CORRECTED, Edge, EdgeType, Evidence, Hit, Kind, OutdatedMark, Record, Scope, Status
@@ -132,6 +132,8 @@ def _add_successors(
 _SAID = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
 _BEST = 10
 """Hits that one from below enters only by what is sure."""
+_MOST_REFINED = 8
+"""Times that one fact can be refined and still be followed."""
 _SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 
 
@@ -150,13 +152,14 @@ def group_hits(
     as_of: AsOf | None = None,
     asked: Collection[str] = (),
     *,
+    refined: Mapping[str, Record],
     whole: bool = False,
 ) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
     A fact whose words in the turn were corrected since stays a hit of its own.
 
     ``derived``: facts by the id of what they are derived from. ``asked``: words, if given, that tell which of a turn's facts count.
-    ``whole``: with all parts of that score, not with what the fact adds."""
+    ``refined``: of ``follow_refinements``. ``whole``: with all parts of that score, not with what the fact adds."""
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:
@@ -170,7 +173,7 @@ def group_hits(
                 parts = hit.parts if whole else {**turn.parts, "fact": hit.score - turn.score}
                 by_id[source] = replace(turn, score=hit.score, parts=parts)
     kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
-    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), now, as_of, asked) for hit in kept]
+    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), refined, now, as_of, asked) for hit in kept]
     alone = {hit.record.id for hit in kept}
     kept = [replace(hit, facts=tuple(fact for fact in hit.facts if fact.id not in alone)) if hit.facts else hit for hit in kept]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
@@ -261,8 +264,36 @@ def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) 
     return facts
 
 
-def _attach_facts(hit: Hit, facts: Sequence[Record], now: datetime, as_of: AsOf | None, asked: Collection[str]) -> Hit:
+def follow_refinements(facts: Iterable[Record], fetch: Callable[[list[str]], Sequence[Record]]) -> dict[str, Record]:
+    """Find what now says refined facts more exactly, by their ids.
+    ``fetch`` gets records by id."""
+    found: dict[str, Record] = {}
+    front = {fact.id: fact for fact in facts if _may_be_refined(fact)}
+    for _ in range(_MOST_REFINED):
+        if not front:
+            break
+        newer = {one.id: one for one in fetch([fact.superseded_by for fact in front.values()])}
+        steps = {name: newer[fact.superseded_by] for name, fact in front.items() if _is_refined_by(fact, newer.get(fact.superseded_by))}
+        found.update(steps)
+        front = {name: fact for name, fact in steps.items() if _may_be_refined(fact)}
+    return found
+
+
+def _may_be_refined(fact: Record) -> bool:
+    """True if a fact was replaced without having ended."""
+    return fact.status is Status.SUPERSEDED and bool(fact.superseded_by) and fact.valid_to is None
+
+
+def _is_refined_by(fact: Record, newer: Record | None) -> bool:
+    named = newer.meta.get(REFINES) if newer is not None else None
+    return isinstance(named, list) and fact.id in named
+
+
+def _attach_facts(
+    hit: Hit, facts: Sequence[Record], refined: Mapping[str, Record], now: datetime, as_of: AsOf | None, asked: Collection[str]
+) -> Hit:
     """Attach facts; a turn is superseded if all its facts are.
+    A refined fact is so only if what refined it is.
     ``asked``: words that tell which of them count."""
     if not facts:
         return hit
@@ -270,7 +301,7 @@ def _attach_facts(hit: Hit, facts: Sequence[Record], now: datetime, as_of: AsOf 
     quoting = [fact for fact in said if hit.record.id in {quote.source for quote in fact.evidence}]
     if asked:
         quoting = [fact for fact in quoting if any(set(terms(quote.quote)) & set(asked) for quote in fact.evidence)] or quoting
-    over = bool(quoting) and all(_is_over(fact, now, as_of) for fact in quoting)
+    over = bool(quoting) and all(_is_over(refined.get(fact.id, fact), now, as_of) for fact in quoting)
     return replace(hit, facts=tuple(facts), status=Status.SUPERSEDED if over else hit.record.status)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,16 @@ import numpy as np
 from engrams.ports import CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr
-from engrams.read.linkexpansion import GroupedHits, NodeEdgeCache, find_derived, group_hits, link_bonuses, mark_outdated, put_current_first
+from engrams.read.linkexpansion import (
+    GroupedHits,
+    NodeEdgeCache,
+    find_derived,
+    follow_refinements,
+    group_hits,
+    link_bonuses,
+    mark_outdated,
+    put_current_first,
+)
 from engrams.read.notelines import find_note_echoes
 from engrams.read.querypreparation import PreparedQuery, prepare_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
@@ -153,7 +163,9 @@ def _join_facts(
     hits: Sequence[Hit], known: Mapping[str, Record], edges: NodeEdgeCache, asked: Sequence[str], request: ReadRequest, deps: ReadDeps
 ) -> GroupedHits:
     derived, counting = find_derived(edges.find_sources([hit.record.id for hit in hits]), known), asked if deps.graph_settings.vouch else ()
-    return group_hits(hits, derived, request.now, request.as_of, counting, whole=deps.settings.routing.mode == "tiers")
+    refined = follow_refinements(chain.from_iterable(derived.values()), lambda ids: deps.records.get(request.scope.owner, ids))
+    whole = deps.settings.routing.mode == "tiers"
+    return group_hits(hits, derived, request.now, request.as_of, counting, refined=refined, whole=whole)
 
 
 def _choose_hits(

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from engrams import clock
-from engrams.ports import BEGIN, ENDS, JobSpec, NewRecord, RecordChange, WriteBatch
+from engrams.ports import BEGIN, ENDS, REFINES, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.types import (
     LAYER_OF,
     PREREQUISITES,
@@ -299,7 +299,8 @@ class DigestChangeSet:
             self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
             self._add_change(target, "refine", outcome.reason, status=Status.SUPERSEDED, retired_at=new.recorded_at, superseded_by=new.id)
         strength = 1 + max((target.strength for target in outcome.targets), default=0)
-        return replace(new, valid_from=new.valid_from or (min(begun) if begun else None), strength=strength)
+        meta = {**new.meta, REFINES: [target.id for target in outcome.targets]}
+        return replace(new, valid_from=new.valid_from or (min(begun) if begun else None), strength=strength, meta=meta)
 
     def _reinforce(self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record) -> str:
         if not outcome.targets:

@@ -37,14 +37,15 @@ def learn(request: ReceivedModelRequest) -> Any:
 
 
 def reconcile(text: str) -> Any:
-    """ "I hate pizza" replaces what is known of pizza; everything else is new."""
+    """ "I hate pizza" replaces what is known of pizza, a club refines tennis; everything else is new."""
     known, _, news = text.partition("Known statements:")[2].partition("New statements:")
-    old = [int(number) for number, said in re.findall(r"^(\d+)\.? (.*)$", known, re.MULTILINE) if "pizza" in said]
+    old = [int(number) for number, said in re.findall(r"^(\d+)\.? (.*)$", known, re.MULTILINE) if "pizza" in said or "tennis" in said]
     rows = re.findall(r"^(\d+)\.? (.*)$", news, re.MULTILINE)
-    verdicts = [(int(number), "replace" if "hate pizza" in said and old else "add") for number, said in rows]
+    wanted = {"hate pizza": "replace", "Elm Park": "refine"}
+    verdicts = [(int(number), next((wanted[part] for part in wanted if part in said and old), "add")) for number, said in rows]
     return {
         "decisions": [
-            {"new": n, "reason": "r", "known": old if v == "replace" else [], "earlier": [], "verdict": v, "confidence": "high"}
+            {"new": n, "reason": "r", "known": [] if v == "add" else old, "earlier": [], "verdict": v, "confidence": "high"}
             for n, v in verdicts
         ]
     }
@@ -133,6 +134,17 @@ def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
     eventually(lambda: door.files("entries/user/ann/facts/*.md"))
     door.chat("What is the office door code?", memory_id="c3")
     assert "blue lemon" in door.sent()
+
+
+def test_what_was_said_more_exactly_is_still_so(door: Door) -> None:
+    """The first, vaguer message is recalled without a mark that it is over."""
+    for text in ("I play tennis", "I play tennis at the Elm Park club every Tuesday"):
+        door.chat(text, memory_id="c8")
+        eventually(lambda text=text: any(text in fact.read_text() for fact in facts(door, "c8")))
+    assert door.files("deleted/user/ann/conversation/c8/facts/*.md")
+    door.chat("Do I play tennis?", memory_id="c8")
+    assert "[user] I play tennis" in door.prompt_of("Do I play tennis?")
+    assert "no longer so" not in door.prompt_of("Do I play tennis?")
 
 
 @pytest.mark.covers("S2.35")

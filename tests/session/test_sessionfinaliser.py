@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,7 @@ import engrams
 from engrams import Turn
 from engrams.errors import StoreError
 from engrams.ports import NewRecord, RecordChange, RecordQuery, WriteBatch
-from engrams.testing import ScriptedModel
+from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Kind, Record, Scope, Status
 
 HELD = "I kind of like jazz."
@@ -68,6 +69,17 @@ def test_a_models_account_is_held_to_its_form(model: ScriptedModel) -> None:
     assert episode.meta["arc"]["mood"] == {"opened": "tense", "closed": "calm"}
     assert (episode.meta["arc"]["open_loops"], episode.meta["arc"]["crisis"]) == (["buy a rope"], "none")
     talk.close()
+
+
+def test_an_end_that_is_waited_for_waits_for_workers_too(model: ScriptedModel) -> None:
+    """Also while a worker learns from the last turns: the session has ended when the call returns."""
+    model.fail("hang", 1, seconds=0.5, when="The messages:")
+    asked = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "jobs__workers": 2}
+    with temp_engine(**asked) as engine:
+        engine.observe([Turn(text, session="s") for text in CLIMBING], scope=ALICE)
+        engine.sessions.learn("s", scope=ALICE)
+        time.sleep(0.2)
+        assert engine.sessions.end("s", scope=ALICE, wait=True).state == "rotation_required"
 
 
 @pytest.mark.covers("S4.22")

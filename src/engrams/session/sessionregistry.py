@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -10,7 +11,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
-from engrams.ports import EXTRACT, Clock, JobSpec, ScopeReach, SessionRow, Store
+from engrams.ports import EXTRACT, Clock, Job, JobSpec, ScopeReach, SessionRow, Store
 from engrams.session import privacymodes
 from engrams.session.extractionqueue import JobRunner
 from engrams.session.ownersettings import OwnerSettings, OwnerSettingsStore
@@ -31,6 +32,8 @@ from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
 Place: TypeAlias = ScopeInput
 
 _LONGEST = 200
+_PAUSE = 0.05
+"""Seconds between two looks at a job that another worker has."""
 _TRIES = 5
 
 
@@ -124,7 +127,7 @@ class SessionRegistry:
         with self._lock:
             self._begun_here.pop((place.owner.key, name), None)
         if row.state != "closed":
-            self._request_end(place, name, "end", wait=not self._model if wait is None else wait)
+            self._request_end(place, name, "end", wait=not self._model if wait is None else wait, whole=bool(wait))
         return self.get(name, scope=place)
 
     def learn(self, session: str, *, scope: Place) -> None:
@@ -234,12 +237,21 @@ class SessionRegistry:
         self._incognito.mark_incognito(place, name)
         return self._incognito_sessions.setdefault((place.owner.key, name), made)
 
-    def _request_end(self, place: Scope, name: str, why: str, *, wait: bool) -> None:
-        (job,) = self._store.enqueue((make_finalise_job(place.owner, name, why, self._settings),), self._clock())
-        if wait:
-            self._runner.run(job)
-        else:
+    def _request_end(self, place: Scope, name: str, why: str, *, wait: bool, whole: bool = False) -> None:
+        spec = make_finalise_job(place.owner, name, why, self._settings)
+        (job,) = self._store.enqueue((spec,), self._clock())
+        if not wait:
             self._runner.wake()
+            return
+        self._runner.run(job)
+        # A worker may have it, or learn from the last turns first; what failed is tried again later, without a caller who waits.
+        while whole and (left := self._find_job(spec)) is not None and not left.error and not self._runner.is_cut_off:
+            time.sleep(_PAUSE)
+            self._runner.run(left.id)
+
+    def _find_job(self, spec: JobSpec) -> Job | None:
+        found = self._store.queue(("waiting", "running"), 10_000)
+        return next((job for job in found if (job.kind, job.key) == (spec.kind, spec.key)), None)
 
     def _write_rule(self, text: str, scope: Scope) -> Receipt:
         return self._journal().write([Turn(text)], scope, Kind.RULE).receipts[0]

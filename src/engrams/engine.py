@@ -258,7 +258,7 @@ class MemoryEngine:
         """Create, change or forget a memory; return its id.
         ``metadata``: kept as ``meta``, which filters see; an update adds to it. InputError: ``create`` with an id, the others without one,
         no content, no such action; else as ``add``, ``edit``, ``forget``."""
-        check_action(content, action, id)
+        check_action(content, action, id, metadata)
         if action == "create":
             return self.add(Turn(content, meta=metadata), scope=scope, kind=Kind.NOTE).id
         if action == "update":

@@ -54,6 +54,8 @@ class MemoryInspector:
         return mask_corrected(self._load(id, scope))
 
     def _load(self, id: str, scope: Place) -> Record:
+        if not isinstance(id, str):
+            raise InputError("An id is text.", hint="Give one id at a time; only `purge` and `used` take a list.")
         owner = Scope.of(scope).owner
         found = self._store.get(owner, [id]) or (self._skills.get([id]) if self._skills is not None and is_skill(id) else ())
         if not found and len(id) >= _PREFIX:

@@ -11,7 +11,7 @@ from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.confidencedecay import ambient_score
 from engrams.read.linkexpansion import NodeEdgeCache, mark_outdated
 from engrams.read.notelines import add_core_lines
-from engrams.read.promptrendering import DOUBTED, frame_statements, profile_frame, profile_statement, profile_version
+from engrams.read.promptrendering import DOUBTED, cut_snippet, frame_statements, profile_frame, profile_statement, profile_version
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
 from engrams.read.triggerrules import out_of_season
@@ -27,6 +27,9 @@ _STATES = frozenset({"home", "work", "education", "family", "identity"})
 _UNLASTING = ("hearsay", "modality", "temporal", "effect")
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _RULES = (Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE)
+IN_PART = "in_part"
+"""Metadata of a profile's note of which only a part is quoted."""
+
 _READ = 500
 _LEAST, _USUAL, _SPARE = 5, 12, 20
 """Approximate tokens of the shortest and of a usual statement; extra items to make up for long ones."""
@@ -136,9 +139,21 @@ def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[R
     return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
 
 
+def _shorten_notes(records: Sequence[Record], tokens: int) -> list[Record]:
+    """Cut long notes to a third of the tokens, placed last."""
+    most = max(200, tokens * 4 // 3)
+    cut = [
+        replace(one, text=cut_snippet(one.text, frozenset(), most), meta={**one.meta, IN_PART: True})
+        if one.kind is Kind.NOTE and len(one.text) > most
+        else one
+        for one in records
+    ]
+    return sorted(cut, key=lambda one: IN_PART in one.meta)
+
+
 def _fit_statements(records: Sequence[Record], tokens: int, section: ReadSettings, counter: TokenCounter) -> list[Record]:
     """Take corrections within their own tokens, then the rest."""
-    misses = _allowed_misses(section)
+    records, misses = _shorten_notes(records, tokens), _allowed_misses(section)
     said = [(record, profile_statement(record)) for record in records]
     number = profile_version(records)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from engrams.ports import TokenCounter
 from engrams.read.adjacentturns import drop_shown, with_neighbours
 from engrams.read.notelines import drop_said_lines
-from engrams.read.profileselection import mark_doubtful, select_profile
+from engrams.read.profileselection import IN_PART, mark_doubtful, select_profile
 from engrams.read.promptrendering import (
     conversation_frame,
     frame_statements,
@@ -59,7 +59,8 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     near = [hit for hit in found.hits if not found.abstain or "trigger" in hit.parts]
     style = deps.settings.line_format
     told = profile if style in ("text", "triple") else []
-    hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*profile, *latest], told)
+    whole = [record for record in profile if IN_PART not in record.meta]
+    hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*whole, *latest], told)
     hits = drop_said_lines(hits, profile)
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
     kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter)

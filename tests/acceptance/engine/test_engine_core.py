@@ -10,6 +10,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.errors import InputError
 from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import ScriptedModel, SettableClock
 
@@ -105,3 +106,34 @@ def test_a_note_that_only_repeats_takes_no_place(home: Path, clock: SettableCloc
         core.write_text(core.read_text() + "- The greenhouse tomatoes are of the kind Matina\n")
         engine.vault.sync()  # type: ignore[union-attr]
         assert any("Matina" in str(hit["snippet"]) for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5))
+
+
+@pytest.mark.covers("S1.58")
+def test_a_long_note_leaves_room_for_the_others(home: Path, clock: SettableClock) -> None:
+    """It is quoted in part; what was stored before and after it stands whole."""
+    short = ("The water is turned off from November to March.", "Compost is delivered by Huber.", "The toilet is locked in winter.")
+    plots = " ".join(
+        f"Plot {number} may burn branches only on day {number % 28 + 1} and tells warden {number * 3}." for number in range(120)
+    )
+    with opened(home, clock, embed__provider="null") as engine:
+        for text in (*short[:2], f"House rules of the allotment. {plots}", short[2]):
+            engine.manage(text, scope=ANN)
+        for number in range(3):
+            engine.manage(f"Minutes of meeting {number}. {plots}", scope=ANN)
+        engine.drain()
+        for tokens in (700, 1500, 4000):
+            text = engine.format_for_injection(scope=ANN, max_tokens=tokens)
+            assert all(one in text for one in (*short, "Plot 0 may burn")), tokens
+            assert engine.counter.count(text) <= tokens
+
+
+def test_wrong_kinds_of_values_are_told(home: Path, clock: SettableClock) -> None:
+    """Metadata that is no object, and a list of ids, are refused in words."""
+    with opened(home, clock, embed__provider="null") as engine:
+        with pytest.raises(InputError, match="not an object"):
+            engine.manage("I keep bees.", scope=ANN, metadata="x")
+        name = engine.manage("I keep bees.", scope=ANN)
+        for act in (engine.forget, engine.restore):
+            with pytest.raises(InputError) as told:
+                act([name], scope=ANN)
+            assert "one id at a time" in told.value.hint

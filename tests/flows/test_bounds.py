@@ -62,6 +62,7 @@ REMEMBERED = {
     "session.contextfingerprints._fingerprint_line": 2_048,
     "read.scorefusion._find_spans": 2_048,
     "read.hitdiversity._cached_words": 512,
+    "text.nameorder._cached_names": 512,
     "store.sql.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
     "write.changedetection.pairfeatures._find_word": 1 << 14,

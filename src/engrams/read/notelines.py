@@ -45,8 +45,6 @@ def _find_core_lines(request: ReadRequest, deps: ReadDeps) -> list[Record]:
 
 def find_note_echoes(hits: Sequence[Hit], asked: Collection[str]) -> dict[str, str]:
     """Map pieces of notes to hits that answer the same."""
-    if not any(NOTE_PIECE in hit.record.meta for hit in hits):
-        return {}
     said = [(hit.record.id, _words(text)) for hit in hits if NOTE_PIECE not in hit.record.meta for text in _texts(hit)]
     out: dict[str, str] = {}
     for hit in hits:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import CandidatePool
+from engrams.ports import NOTE_PIECE, CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr
 from engrams.read.linkexpansion import (
@@ -178,8 +178,9 @@ def _choose_hits(
     deps: ReadDeps,
     stages: SearchStageTimer,
 ) -> tuple[Hit, ...]:
-    echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
-    dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
+    if any(NOTE_PIECE in hit.record.meta for hit in ranked):
+        echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
+        dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
     told = {True: SHOWN_BEFORE, False: "known to this conversation"}
     dropped.update({hit.record.id: told[hit.record.id in request.already_shown] for hit in ranked if _is_shown(hit.record, request)})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms
 from engrams.types import Evidence, Kind, Scope
 
 Modality: TypeAlias = Literal["asserted", "hypothetical", "question", "quoted", "wish", "request", "joke"]
@@ -119,3 +121,14 @@ def close_category(candidate: CandidateStatement, known: Collection[str]) -> Can
     if not candidate.category or candidate.category in known:
         return candidate
     return replace(candidate, category=_OF_KIND.get(candidate.kind, "knowledge"))
+
+
+def covers_text(text: str, candidate: CandidateStatement) -> bool:
+    """True if the candidate's quote is all the text says."""
+    quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
+    return not any(word not in quoted and word not in STOP for word in terms(text))
+
+
+def drop_tags(candidate: CandidateStatement) -> CandidateStatement:
+    """Return a candidate without the tags that nobody asked for."""
+    return replace(candidate, tags=()) if candidate.tags else candidate

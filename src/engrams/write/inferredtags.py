@@ -57,8 +57,8 @@ def infer_tags(text: str) -> tuple[str, ...]:
     return tuple(found)[:_MOST]
 
 
-def tag_candidate(candidate: CandidateStatement, *, infer: bool) -> CandidateStatement:
-    """Add inferred tags to a candidate; without ``infer`` it has none."""
+def tag_candidate(candidate: CandidateStatement) -> CandidateStatement:
+    """Add inferred tags to a candidate."""
     quotes = " ".join(item.quote for item in candidate.evidence)
-    tags = tuple(dict.fromkeys((*candidate.tags, *infer_tags(f"{candidate.text} {quotes}")))) if infer else ()
+    tags = tuple(dict.fromkeys((*candidate.tags, *infer_tags(f"{candidate.text} {quotes}"))))
     return candidate if tags == candidate.tags else replace(candidate, tags=tags)

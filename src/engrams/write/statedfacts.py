@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.settings import WriteSettings
-from engrams.text.stopwords import STOP
-from engrams.text.terms import terms
 from engrams.types import EdgeType, Kind, Record, Status
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject
 from engrams.write.changeset import DigestChangeSet
@@ -98,9 +96,3 @@ def _parse(record: Record) -> CandidateStatement:
 def _fill_slot(record: Record) -> Record:
     parsed = _parse(record)
     return replace(record, subject=parsed.subject, predicate=parsed.predicate, object=parsed.object)
-
-
-def covers_text(text: str, candidate: CandidateStatement) -> bool:
-    """True if the candidate's quote is all the text says."""
-    quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
-    return not any(word not in quoted and word not in STOP for word in terms(text))

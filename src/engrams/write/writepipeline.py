@@ -14,7 +14,7 @@ from engrams.settings import WriteSettings
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
-from engrams.write.candidatestatement import CandidateStatement, canonical_subject, close_category
+from engrams.write.candidatestatement import CandidateStatement, canonical_subject, close_category, covers_text, drop_tags
 from engrams.write.changeset import DigestChangeSet, derived_id
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.echoremoval import remove_echoes
@@ -40,7 +40,7 @@ from engrams.write.relatedstatements import (
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
 from engrams.write.rulereconciliation import ReconciliationResult, find_exact, object_terms, reconcile, says_the_same
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
-from engrams.write.statedfacts import covers_text, hide_given, read_given, select_given, settle_given, with_slots
+from engrams.write.statedfacts import hide_given, read_given, select_given, settle_given, with_slots
 from engrams.write.turnconversion import embed_records
 from engrams.write.writedependencies import WriteDeps as WriteDeps
 
@@ -108,13 +108,11 @@ def extract_candidates(
         found = {name: [close_category(one, known) for one in candidates] for name, candidates in found.items()}
     if most := deps.settings.max_facts:
         found = {name: candidates[:most] for name, candidates in found.items()}
-    found = {name: [tag_candidate(one, infer=deps.settings.infer_tags) for one in candidates] for name, candidates in found.items()}
+    found = {name: [*map(tag_candidate if deps.settings.infer_tags else drop_tags, some)] for name, some in found.items()}
     if not fresh:
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
-    mode, by_record = (
-        storagepolicy.resolve_mode(deps.settings.policy, model=deps.chat is not None),
-        list[tuple[Record, tuple[DecidedCandidate, ...]]](),
-    )
+    mode = storagepolicy.resolve_mode(deps.settings.policy, model=deps.chat is not None)
+    by_record = list[tuple[Record, tuple[DecidedCandidate, ...]]]()
     for record in open_:
         candidates = found.get(record.id, [])
         verdicts = _decide_by_rules(record, candidates, deps.settings, mode)
@@ -124,7 +122,8 @@ def extract_candidates(
         decided = tuple(zip(candidates, verdicts, strict=True))
         decisions.extend(StageDecision("policy", verdict.action, verdict.reason, one.text[:200], record.id) for one, verdict in decided)
         by_record.append((record, tuple((one, verdict) for one, verdict in decided if verdict.action != "drop")))
-    by_record += [(record, ((read_given(record), _GIVEN),)) for record in select_given(ordered, deps.settings)]
+    if deps.settings.contradiction_cosine:
+        by_record += [(record, ((read_given(record), _GIVEN),)) for record in select_given(ordered, deps.settings)]
     return ExtractionResult(tuple(by_record), tuple(decisions), cost, failed)
 
 
@@ -140,7 +139,8 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
     changes = DigestChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
-    hide_given(given := select_given([record for record, _ in extraction.by_record], deps.settings), changes)
+    if changes.contradicts:
+        hide_given(given := select_given([record for record, _ in extraction.by_record], deps.settings), changes)
     if deps.chat is not None and deps.settings.reconcile in ("llm", "auto"):
         by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
         cost += spent
@@ -150,7 +150,8 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
             for candidate, decision in decided:  # each sees what became of those before it
                 changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
             by_source[record.id] = tuple(changes.derived[start:])
-    settle_given(given, changes)
+    if changes.contradicts:
+        settle_given(given, changes)
     _supersede_notes(changes, deps)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)

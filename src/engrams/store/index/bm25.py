@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +73,8 @@ class InvertedIndex:
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Slots that hold a term, each once, and its counts there."""
-        found = [pair for segment in self._segments if len((pair := segment.get(term))[0])]
+        pairs = [*map(methodcaller("get", term), self._segments)]
+        found = [pair for pair in pairs if len(pair[0])]
         if len(found) < 2:
             return found[0] if found else _NOTHING
         return np.concatenate([slots for slots, _ in found]), np.concatenate([counts for _, counts in found])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -40,9 +41,9 @@ class SqlClause:
 
 def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND") -> SqlClause:
     """Join non-empty clauses, in brackets if several."""
-    kept = [part for part in parts if part.text]
-    text = f" {word} ".join(part.text for part in kept)
-    return SqlClause(f"({text})" if len(kept) > 1 else text, tuple(value for part in kept for value in part.values))
+    kept = [*filter(attrgetter("text"), parts)]
+    text = f" {word} ".join(map(attrgetter("text"), kept))
+    return SqlClause(f"({text})" if len(kept) > 1 else text, tuple(chain.from_iterable(map(attrgetter("values"), kept))))
 
 
 def reach_clause(seen: ScopeReach) -> SqlClause:

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 SHOWN_BEFORE = "shown to this conversation before"
 """Reason for which a memory is left out of a trace that found it."""
+KNOWN_HERE = "known to this conversation"
+"""Reason for which a memory of the conversation itself is left out."""
 
 
 @dataclass(slots=True)
@@ -181,8 +183,9 @@ def _choose_hits(
     if any(NOTE_PIECE in hit.record.meta for hit in ranked):
         echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
         dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
-    told = {True: SHOWN_BEFORE, False: "known to this conversation"}
-    dropped.update({hit.record.id: told[hit.record.id in request.already_shown] for hit in ranked if _is_shown(hit.record, request)})
+    told = {True: SHOWN_BEFORE, False: KNOWN_HERE}
+    shown = [hit.record.id for hit in ranked if hit.record.id not in dropped and _is_shown(hit.record, request)]
+    dropped.update({name: told[name in request.already_shown] for name in shown})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near

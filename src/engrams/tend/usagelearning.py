@@ -17,7 +17,7 @@ from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordCha
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines
 from engrams.read.scorefusion import EDGE
-from engrams.read.searchpipeline import SHOWN_BEFORE
+from engrams.read.searchpipeline import KNOWN_HERE, SHOWN_BEFORE
 from engrams.settings import Settings
 from engrams.text.questions import asks_for_knowledge
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
@@ -69,9 +69,11 @@ class SearchUsageEvent:
 
 def _find_gap(found: SearchResult, rejected: Sequence[str]) -> str:
     """Say why a question found nothing.
-    Empty: it was none, or what it asks for was shown before."""
+    Empty: it was none, or what it asks for was shown or said in the conversation; a question said there answers none."""
     rows = found.trace.rows
-    if not found.abstain or not rows or not asks_for_knowledge(found.trace.query) or any(row.dropped == SHOWN_BEFORE for row in rows):
+    if not found.abstain or not rows or not asks_for_knowledge(found.trace.query):
+        return ""
+    if any(row.dropped == SHOWN_BEFORE or (row.dropped == KNOWN_HERE and not asks_for_knowledge(row.text)) for row in rows):
         return ""
     return "what came near was judged to be no answer" if rejected else "nothing came near"
 

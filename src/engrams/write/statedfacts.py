@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.settings import WriteSettings
-from engrams.types import EdgeType, Kind, Record, Status
+from engrams.types import PREREQUISITES, WARNINGS, EdgeType, Kind, Record, Status
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import is_single
@@ -36,6 +36,18 @@ def select_given(records: Sequence[Record], settings: WriteSettings) -> list[Rec
 
 def _is_given(record: Record) -> bool:
     return record.kind in _GIVEN and not record.evidence and record.status is Status.ACTIVE
+
+
+def fill_procedure(record: Record) -> Record:
+    """Fill triggers, steps and sections of a given procedure from its text."""
+    if record.kind is not Kind.PROCEDURE:
+        return record
+    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset())
+    found = next((one for one in extract_statements(record.text, speech) if one.kind is Kind.PROCEDURE), None)
+    if found is None:
+        return record
+    told = {name: list(parts) for name, parts in ((PREREQUISITES, found.prerequisites), (WARNINGS, found.warnings)) if parts}
+    return replace(record, triggers=found.triggers, steps=found.steps, meta={**told, **record.meta})
 
 
 def read_given(record: Record) -> CandidateStatement:

@@ -154,7 +154,10 @@ def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> Storag
 
 
 def _is_passing(candidate: CandidateStatement, text: str) -> bool:
-    """True for a passing state or wish: ``I'm vegan today``."""
+    """True for a passing state or wish: ``I'm vegan today``.
+    A procedure of several steps lasts, whatever day its words name."""
+    if len(candidate.steps) > 1:
+        return False
     if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
         return False
     quote = fold(" ".join(item.quote for item in candidate.evidence)) or text

@@ -16,6 +16,7 @@ from engrams.text.systemtexts import remove_system_texts
 from engrams.types import LAYER_OF, Json, Kind, Meta, Provenance, Receipt, Record, Scope, StageDecision, Turn, Vector, clean_text
 from engrams.write import piidetection, secrets
 from engrams.write.ignoredfiles import match_ignore_rule
+from engrams.write.statedfacts import fill_procedure
 from engrams.write.writedependencies import WriteDeps
 
 # Trust by channel, 0..1: the owner's files and imports nearly as much as the owner; the web least.
@@ -132,7 +133,7 @@ def ingest_turn(
         trust=TRUST[source],
         meta=_redact_json(meta, settings) if decisions else meta,
     )
-    return TurnConversionResult(record, "redacted" if decisions else "stored", (*cut, *decisions))
+    return TurnConversionResult(fill_procedure(record), "redacted" if decisions else "stored", (*cut, *decisions))
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:

@@ -19,11 +19,11 @@ KEY = (
 
 
 def answer(request: ReceivedModelRequest) -> Any:
-    """A model that finds nothing helpful, and learns what it is told to."""
+    """A model that finds nothing helpful but a cat's place, and learns what it is told to."""
     if request.schema is None:
         return ScriptedReply("Noted")
     if "that has long-term memory" in request.prompt:
-        return {"ids": []}
+        return {"ids": [1] if "Biscuit" in request.prompt and "zeppelin" not in request.prompt else []}
     if "lighthouse" in request.prompt and "statements" in json.dumps(request.schema):
         row = {
             "turn": 1,
@@ -139,6 +139,44 @@ def test_a_text_with_steps_is_a_procedure(door: Door) -> None:
     assert all(words in told for words in ("the old key is backed up", "3) restart the signer", "never do this on a Friday"))
 
 
+LISTED = """How to restore the wiki backup:
+Prerequisites:
+- a shell on host atlas
+- 20 GB of free disk
+Steps:
+- stop the wiki
+- run wiki-restore latest
+- start the wiki
+Warning: the comments of today are lost."""
+HEADED = """# How to restore the wiki backup
+
+## Prerequisites
+- a shell on host atlas
+- 20 GB of free disk
+
+## Steps
+1. stop the wiki
+2. run wiki-restore latest
+3. start the wiki
+
+## Warning
+the comments of today are lost"""
+LINES = LISTED.replace("backup:", "backup.").replace(":\n- a shell", ": a shell").replace("\n- 20", ", 20").replace("- st", "1. st")
+
+
+@pytest.mark.parametrize("text", [LINES.replace("- run", "2. run"), " ".join(LINES.replace("- run", "2. run").split()), LISTED, HEADED])
+@pytest.mark.parametrize("kind", ["note", "procedure"])
+def test_a_procedure_is_read_from_lines_lists_and_headings(tmp_path: Path, text: str, kind: str) -> None:
+    """Added by the command, as a note or as a procedure; the day that a warning names ends none."""
+    run(tmp_path / "home", "--preset", "graph", arguments=("add", "-k", kind, text))
+    listed = run(tmp_path / "home", "--preset", "graph", arguments=("list", "--json", "-k", "procedure"))
+    (made,) = json.loads(listed)["records"]
+    assert made["triggers"] == ["restore the wiki backup"]
+    assert made["steps"] == ["stop the wiki", "run wiki-restore latest", "start the wiki"]
+    assert made["meta"]["prerequisites"] == ["a shell on host atlas", "20 GB of free disk"]
+    assert made["meta"]["warnings"] == ["the comments of today are lost"]
+
+
 @pytest.mark.covers("S3.35")
 def test_a_prohibition_is_kept_whole(door: Door) -> None:
     """A macro's exclamation mark ends no sentence."""
@@ -176,3 +214,14 @@ def test_a_gap_is_a_question_of_a_session(door: Door) -> None:
     for _ in range(3):
         door.post("/v1/context", {"query": "Where does Ann moor the canoe?", "session": "again"})
     assert len(gaps()) == 2
+
+
+@pytest.mark.covers("S3.32")
+def test_what_the_conversation_said_itself_is_no_gap(taught: Door) -> None:
+    """Its answer stands in the conversation; asked elsewhere, what nobody knows is a gap."""
+    taught.chat("My cat Biscuit sleeps in the laundry basket.", memory={"session": "cat"})
+    taught.chat("I like the north sea very much in winter.", memory={"session": "cat"})
+    taught.chat("Where does the cat Biscuit sleep?", memory={"session": "cat"})
+    taught.post("/v1/context", {"query": "Who repairs zeppelin engines?", "session": "elsewhere"})
+    found = eventually(lambda: taught.client.get("/v1/memories?kind=gap&status=candidate").json()["memories"])
+    assert [one["text"] for one in found] == ["Who repairs zeppelin engines?"]

@@ -43,7 +43,8 @@ def set_up(window: Window, *, key: str = "") -> None:
         card.get_by_label("Key of the model's server").fill(key)
     card.get_by_role("button", name="Test").click()
     expect(card.get_by_text("Works", exact=True)).to_be_visible()
-    card.get_by_role("button", name="Save").click()
+    with window.page.expect_response(lambda answer: answer.url.endswith("/v1/settings/model") and answer.request.method != "GET"):
+        card.get_by_role("button", name="Save").click()
     expect(card.get_by_text("Restart")).to_be_visible()
 
 

@@ -88,13 +88,15 @@ _ITEM = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _HOW_TO = re.compile(
-    r"\W*(?:please )?(?:remember |note )?(?:here(?:'s| is) )?how (?:to|i|we)\s++(?P<name>[^:\n.!?]{3,80}?)\s*+[.:!\n]"
+    r"\W*(?:please )?(?:remember |note )?(?:here(?:'s| is) )?how (?:to|i|we)\s++(?P<name>[^:\n.!?]{3,80}?)[*_]*+[^\S\n]*+[.:!\n]"
     r"\s*+(?P<body>.{10,5000})",
     re.IGNORECASE | re.DOTALL,
 )
+_HEADING = re.compile(r"^[^\S\n]*+#{1,6}[^\S\n]++([^\n]*+)", re.MULTILINE)
 _SECTION = re.compile(
-    r"(?<!\w)(?P<label>prerequisites?|requirements?|required|before you (?:start|begin)|you(?:'ll)? need|needs|steps?|instructions?"
-    r"|warnings?|caution|danger)\s*:",
+    r"(?<![\w*])[*_]{0,3}(?<![^\W_])"
+    r"(?P<label>prerequisites?|requirements?|required|before you (?:start|begin)|you(?:'ll)? need|needs|steps?|instructions?"
+    r"|warnings?|caution|danger)[*_]{0,3}\s*:[*_]{0,3}",
     re.IGNORECASE,
 )
 _NEEDS = re.compile(r"\s*(?:;|\n|,\s*(?:and\s)?|\band\b|\.\s)\s*", re.IGNORECASE)
@@ -202,8 +204,9 @@ def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateS
 
 def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
-    if (told := _HOW_TO.match(text[:6000])) is not None and _SECTION.search(told["body"]):
-        return _extract_sections(told, speech)
+    plain = _HEADING.sub(lambda heading: heading[1].rstrip(" \t\r#:*_") + ":", text[:6000])
+    if (told := _HOW_TO.match(plain)) is not None and _SECTION.search(told["body"]):
+        return _extract_sections(told, text[:6000], speech)
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
     if match is None:
         return None
@@ -224,8 +227,8 @@ def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement
     )
 
 
-def _extract_sections(match: re.Match[str], speech: UtteranceContext) -> CandidateStatement | None:
-    """Extract a procedure with sections.
+def _extract_sections(match: re.Match[str], quote: str, speech: UtteranceContext) -> CandidateStatement | None:
+    """Extract a procedure with sections, in lines or in one.
     ``How to deploy. Prerequisites: … Steps: 1. … Warning: …``"""
     name, body = match["name"].strip(), match["body"]
     held: dict[str, list[str]] = {"p": [], "s": [], "w": []}
@@ -241,7 +244,7 @@ def _extract_sections(match: re.Match[str], speech: UtteranceContext) -> Candida
     rendered = f"To {name}: " + "; ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     needs, warns = (_split_items(part, at) for part, at in ((held["p"], _NEEDS), (held["w"], _WARNS)))
     return _build_candidate(
-        match[0], speech, Kind.PROCEDURE, rendered, name, "procedure", "", category="procedure", triggers=(name,), steps=tuple(steps),
+        quote, speech, Kind.PROCEDURE, rendered, name, "procedure", "", category="procedure", triggers=(name,), steps=tuple(steps),
         prerequisites=needs, warnings=warns,
     )  # fmt: skip
 

@@ -14,14 +14,14 @@ from engrams.write import llm, writepipeline
 from engrams.write.candidatepromotion import HeldCandidateCluster, promote_clusters, to_candidate
 from engrams.write.writedependencies import WriteDeps
 
-_MOST = 1000
+_MOST, _AT_ONCE = 1000, 20
 
 
 @dataclass(slots=True)
 class HeldReviewResult:
     """Outcome of a review: what stays held, and what changes.
 
-    ``ready``: ids to store at once. ``unjudged``: those that the model failed at. ``dropped``: ids that it wants forgotten."""
+    ``ready``: ids to store at once. ``unjudged``: those that the model failed at, or was not asked about yet. ``dropped``: ids that it wants forgotten."""
 
     held: list[Record] = field(default_factory=list)
     ready: set[str] = field(default_factory=set)
@@ -37,18 +37,22 @@ class HeldStatementReviewer:
         self._store, self._chat, self._clock, self._settings, self._deps = store, chat, clock, settings, deps
 
     def review(self, held: Sequence[Record]) -> HeldReviewResult:
-        """Ask about each statement that awaits a review; others stay held."""
-        result = HeldReviewResult()
+        """Ask about the first 20 statements that await a review; others stay held."""
+        result, asked = HeldReviewResult(), 0
         for record in held:
-            if record.meta.get("review"):
+            waits = bool(record.meta.get("review"))
+            if waits and asked < _AT_ONCE:
                 self._review_one(record, result)
-            else:
-                result.held.append(record)
+                asked += 1
+                continue
+            result.held.append(record)
+            if waits:
+                result.unjudged.append(record)
         return result
 
     def run(self, job: Job) -> None:
-        """Judge what awaits a review, and store what may be stored.
-        ModelError: the model judged none of it; the job is tried again."""
+        """Judge the next statements that await a review; a further job takes the rest.
+        ModelError: the model judged none of them; the job is tried again."""
         owner = Scope.parse(job.payload["owner"])
         mark = self._store.load_state(owner, LEARNED)
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), writepipeline.STATEMENTS, (Status.CANDIDATE,), limit=_MOST)
@@ -56,7 +60,7 @@ class HeldStatementReviewer:
         result = self.review(waiting)
         if waiting and len(result.unjudged) == len(waiting):
             raise ModelError(
-                f"The model judged none of {len(waiting)} statements.",
+                f"The model judged none of {min(len(waiting), _AT_ONCE)} statements.",
                 hint="`engrams status` names the model; it is asked again by itself.",
                 retryable=True,
             )
@@ -65,16 +69,16 @@ class HeldStatementReviewer:
             promoted = [(HeldCandidateCluster((record,)), "reviewed") for record in ready]
             batch = promote_clusters(promoted, ready, self._deps).to_batch("policy", "reviewed", {})
             changes, edges = join_changes(changes, batch.changes), batch.edges
-        again = (self.make_job(owner),) if result.unjudged else ()
+        again = (self.make_job(owner, at_once=len(waiting) > _AT_ONCE),) if result.unjudged else ()
         self._store.commit(
             WriteBatch(
                 "policy", "reviewed", self._clock(), changes=tuple(changes), edges=edges, jobs=again, finish=(job.lease,), states=(mark,)
             )
         )
 
-    def make_job(self, owner: Scope) -> JobSpec:
+    def make_job(self, owner: Scope, *, at_once: bool = False) -> JobSpec:
         """Return the job that asks again about an owner's statements."""
-        later = self._clock() + timedelta(seconds=self._settings.jobs.backoff_seconds)
+        later = self._clock() + timedelta(seconds=0 if at_once else self._settings.jobs.backoff_seconds)
         return JobSpec(POLICY, owner.key, {"owner": owner.key}, later, attempts=self._settings.jobs.max_attempts)
 
     def _review_one(self, record: Record, result: HeldReviewResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -94,6 +95,28 @@ def test_without_a_model_nothing_unreviewed_is_stored(home: Path, clock: Settabl
         engine.drain()
         assert not known(engine)
         assert all(record.meta["review"] for record in known(engine, Status.CANDIDATE))
+
+
+@pytest.mark.covers("S4.9")
+def test_many_held_statements_are_judged_by_several_jobs(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
+    """A model that comes later judges all of them, twenty at most under one lease; what it was asked about already is not asked again."""
+    names = [
+        "".join(pair).capitalize()
+        for pair in itertools.product("bdfgk", ["alun", "erin", "oris", "umek", "yda", "ilo", "anto", "eska", "orra"])
+    ]
+    with opened(home, clock, write__policy="llm") as engine:
+        tell(engine, *(f"My friend {name} lives in Porto." for name in names))
+        held = known(engine, Status.CANDIDATE)
+        assert len(held) > 40
+    model.when("rulings", {"rulings": [{"id": 1, "action": "commit_now", "reason": "plain"}]})
+    with opened(home, clock, model, write__policy="llm") as engine:
+        assert engine.sessions.end("s", scope=ANN).ended["held"]
+        assert len(model.requests) <= 21
+        clock.forward(60)
+        engine.drain()
+        assert not [record for record in known(engine, Status.CANDIDATE) if record.meta.get("review")]
+        assert {record.id for record in known(engine)} >= {record.id for record in held}
+        assert len([request for request in model.requests if "rulings" in str(request)]) == len(held)
 
 
 @pytest.mark.covers("S4.60")

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engrams import build
+from engrams.settings import load
 from engrams.testing import ScriptedModel
+from engrams.types import Kind
 
 DENTIST = "The dentist is Dr. Okafor in Mill Lane"
 
@@ -104,3 +111,20 @@ def test_wrong_commands(engrams: Any) -> None:
     assert done.err.count("error:") == 3
     assert "Nothing was asked yet" in done.out
     assert texts(engrams("list", "--json")) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_conversation_as_control_c_does(home: Path, number: signal.Signals) -> None:
+    """A chat that is told to stop, or whose terminal closes, ends its session: nothing of it waits for the next start."""
+    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "chat", "--home", str(home), "--user", "ann"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(DENTIST + ".\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+        assert process.stderr.read() == ""
+    with build.open(load({"home": str(home)}).settings, background=False) as engine:
+        (turn,) = engine.list(scope=("user", "ann"), kinds=(Kind.TURN,)).records
+        assert engine.sessions.state(turn.session, scope=("user", "ann")) == "rotation_required"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from engrams import clock
 from engrams.errors import EngramsError, InputError
@@ -210,7 +213,7 @@ class TerminalChatSession:
 @flatten_options
 def chat(options: GlobalOptions) -> None:
     """Talk to memory; without a chat model it quotes memories."""
-    with options.open(ends_sessions=True) as (engine, scope):
+    with _exit_on_signals(), options.open(ends_sessions=True) as (engine, scope):
         talk = TerminalChatSession(engine, scope, clock.new_id(clock.now()))
         terminal = sys.stdin.isatty() and not options.json
         if terminal:
@@ -222,6 +225,29 @@ def chat(options: GlobalOptions) -> None:
                 return
             if line:
                 _run_exchange(talk, line, as_json=options.json)
+
+
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def _exit_on_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into an exception, as Ctrl-C is."""
+    before = {number: signal.getsignal(number) for number in _ENDINGS}
+
+    def leave(number: int, _frame: object) -> NoReturn:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # the end takes a while: a second one must not cut it off
+        sys.exit(128 + number)
+
+    try:
+        for number, handler in before.items():
+            if handler is signal.SIG_DFL:  # nohup ignores SIGHUP, and so it stays
+                signal.signal(number, leave)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run_exchange(talk: TerminalChatSession, line: str, *, as_json: bool) -> None:

@@ -21,7 +21,8 @@ _MOST, _AT_ONCE = 1000, 20
 class HeldReviewResult:
     """Outcome of a review: what stays held, and what changes.
 
-    ``ready``: ids to store at once. ``unjudged``: those that the model failed at, or was not asked about yet. ``dropped``: ids that it wants forgotten."""
+    ``ready``: ids to store at once. ``unjudged``: those that the model failed at, or was not asked about yet. ``dropped``: ids that it
+    wants forgotten."""
 
     held: list[Record] = field(default_factory=list)
     ready: set[str] = field(default_factory=set)
@@ -37,7 +38,7 @@ class HeldStatementReviewer:
         self._store, self._chat, self._clock, self._settings, self._deps = store, chat, clock, settings, deps
 
     def review(self, held: Sequence[Record]) -> HeldReviewResult:
-        """Ask about the first 20 statements that await a review; others stay held."""
+        """Ask about the first 20 held statements; the others stay held."""
         result, asked = HeldReviewResult(), 0
         for record in held:
             waits = bool(record.meta.get("review"))
@@ -51,7 +52,7 @@ class HeldStatementReviewer:
         return result
 
     def run(self, job: Job) -> None:
-        """Judge the next statements that await a review; a further job takes the rest.
+        """Judge the next held statements; a further job takes the rest.
         ModelError: the model judged none of them; the job is tried again."""
         owner = Scope.parse(job.payload["owner"])
         mark = self._store.load_state(owner, LEARNED)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.faults.test_damage import OWNER, run
 
@@ -94,7 +96,7 @@ def test_a_killed_writer_s_log_is_not_called_damaged(logged: Path, tmp_path: Pat
     assert not list(home.glob("memory.db.corrupt-*"))
 
 
-@pytest.mark.parametrize("damage", ["a byte of the schema", "zeroed", "a text"])
+@pytest.mark.parametrize("damage", ["a byte of the schema", "zeroed", "a text", "a waiting note"])
 def test_the_files_own_notes_are_made_anew(tmp_path: Path, damage: str) -> None:
     """Where the database of the files' state is damaged, files and memory are compared: nothing is lost, doubled, or refused."""
     home = tmp_path / "home"
@@ -112,6 +114,9 @@ def test_the_files_own_notes_are_made_anew(tmp_path: Path, damage: str) -> None:
             overwrite(state, content.index(b"CREATE TABLE files") + 8, b"\x01")
         case "zeroed":
             overwrite(state, 4096, bytes(3 * 4096))
+        case "a waiting note":
+            with closing(apsw.Connection(str(state))) as notes:
+                notes.execute("INSERT INTO touched VALUES ('user/ada/facts/mine.md', char(1) || '\"does\": \"edit\"}')")
         case "a text":
             state.write_text("Dear diary. " * 900)
     for _ in range(2):

@@ -44,6 +44,7 @@ _COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, nex
 
 _log = logging.getLogger(__name__)
 _UNSEEN = FileStat(0, 0)
+_LOST_NOTE = json.dumps({"does": "keep", "why": "the note of what changed was damaged"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,14 +300,27 @@ def _open_sound(path: Path) -> Any:
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(_SCHEMA)
         for table in ("files", "touched", "erased", "drawn", "problems", "facts"):
-            for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own tables; also finds what is no UTF-8
-                pass
+            for row in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own tables; also finds what is no UTF-8
+                if not _is_sound(table, row):
+                    raise apsw.CorruptError(f"a row of {table} makes no sense")
         if connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]:
             return connection
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError):
         encryption.require_own_file(path)
     connection.close()
     return None
+
+
+def _is_sound(table: str, row: tuple[Any, ...]) -> bool:
+    """Tell whether a row of unfinished work can be read."""
+    try:
+        if table == "touched":
+            return "does" in dict(json.loads(row[1]))
+        if table == "erased":
+            Scope.parse(row[0])
+    except (ValueError, TypeError, EngramsError):
+        return False
+    return True
 
 
 def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -318,5 +332,11 @@ def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         connection = encryption.connect(str(path), apsw.SQLITE_OPEN_READWRITE, path)
         with closing(connection):
             for table, rows in found.items():
-                rows.extend(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 - our own tables
+                for row in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own tables
+                    if _is_sound(table, row):
+                        rows.append(row)
+                    elif table == "touched":
+                        rows.append((row[0], _LOST_NOTE))
+                    else:
+                        _log.warning("%s was to be erased with its memory; the note of it is damaged. Look at the file.", row[2])
     return found

@@ -106,6 +106,10 @@ class MemoryInspector:
 
         return EntityIndex(self._store)
 
+    def find_last_change(self, owner: Place) -> int:
+        """Return a number that grows with every change of an owner's memory."""
+        return self._store.find_change(Scope.of(owner).owner, 0)
+
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         """The topics in reach."""
         return self._store.topics(reach)

@@ -1,4 +1,4 @@
-"""The nine tools, through the real client, in both protocol eras."""
+"""The tools, through the real client, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.surfaces.mcp.conftest import Open, call, refused
 from engrams.engine import MemoryEngine
 from engrams.types import Scope
 
-NINE = {
+TOOLS = {
+    "memory_forget",
+    "memory_forget_preview",
     "memory_add",
     "memory_search",
     "memory_context",
@@ -26,10 +28,10 @@ NINE = {
 
 
 async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
-    """Nine tools, each with a description, hints and an output schema; none lets a model name a user."""
+    """Every tool has a description, hints and an output schema; none lets a model name a user."""
     async with client(mode=era) as memory:
         tools = {tool.name: tool for tool in (await memory.list_tools()).tools}
-    assert set(tools) == NINE
+    assert set(tools) == TOOLS
     for tool in tools.values():
         assert tool.description
         assert tool.output_schema
@@ -39,11 +41,13 @@ async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
         assert not {"user", "owner", "scope", "user_id"} & set(tool.input_schema["properties"])
     assert {name for name, tool in tools.items() if not tool.annotations.read_only_hint} == {
         "memory_add",
+        "memory_forget",
         "memory_update",
         "memory_delete",
         "memory_link",
     }
     assert {name for name, tool in tools.items() if tool.annotations.destructive_hint} == {
+        "memory_forget",
         "memory_update",
         "memory_delete",
         "memory_link",
@@ -185,7 +189,8 @@ async def test_resources_and_prompt(client: Open, era: str) -> None:
     async with client(mode=era) as memory:
         one = (await call(memory, "memory_add", text="I am allergic to walnuts."))["results"][0]["id"]
         assert [str(each.uri) for each in (await memory.list_resources()).resources] == ["memory://profile", "memory://status"]
-        assert [each.uri_template for each in (await memory.list_resource_templates()).resource_templates] == ["memory://{id}"]
+        templates = {each.uri_template for each in (await memory.list_resource_templates()).resource_templates}
+        assert templates == {f"memory://{rest}" for rest in ("{id}", "tag/{tag}", "topic/{topic}", "project/{project}")}
         held = json.loads((await memory.read_resource(f"memory://{one}")).contents[0].text)
         assert held["text"] == "I am allergic to walnuts."
         assert isinstance((await memory.read_resource("memory://profile")).contents[0].text, str)

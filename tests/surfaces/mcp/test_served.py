@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.surfaces.http.running import running
-from tests.surfaces.mcp.conftest import call
+from tests.surfaces.mcp.conftest import call, refused
 
 import engrams
 from engrams.apikeys import ApiKeyStore
@@ -56,16 +56,30 @@ async def test_profiles_have_paths(served: str) -> None:
 
 
 async def test_a_key_is_its_owner(home: Path) -> None:
-    """With keys needed, none is refused, one opens its owner's memory alone, and one that only reads reaches the search profile."""
+    """With keys needed, none is refused, each opens its owner's memory alone, and one that only reads reaches the search profile."""
     with engrams.open(home=home, user="ann", serve__require_keys="always") as engine:
         keys = ApiKeyStore.open(home)
         _, bob = keys.add("bob", Scope(("user", "bob")), ["read", "write"], now())
+        _, eve = keys.add("eve", Scope(("user", "eve")), ["read", "write"], now())
         _, reader = keys.add("reader", Scope(("user", "bob")), ["read"], now())
         with running(create_app(engine, engine.settings)) as url:
             assert httpx2.post(f"{url}/mcp", json={}).status_code == 401
             async with connected(f"{url}/mcp", authorization=f"Bearer {bob}") as memory:
                 await call(memory, "memory_add", text="Bob rows on Mondays.")
             assert [record.text for record in engine.list(scope=("user", "bob")).records] == ["Bob rows on Mondays."]
+            async with (
+                connected(f"{url}/mcp", authorization=f"Bearer {bob}") as one,
+                connected(f"{url}/mcp", authorization=f"Bearer {eve}") as other,
+            ):
+                (id,) = [record.id for record in engine.list(scope=("user", "bob")).records]
+                assert (await call(other, "memory_list"))["memories"] == []
+                assert "no memory" in await refused(other, "memory_get", id=id)
+                token = (await call(one, "memory_forget_preview", ids=[id]))["token"]
+                assert "unknown" in await refused(other, "memory_forget", token=token)
+                assert "no memory" in await refused(other, "memory_forget_preview", ids=[id])
+            async with connected(f"{url}/mcp", authorization=f"Bearer {eve}", x_engrams_user="bob") as other:
+                # The header names a part of the key's own memory, never another owner.
+                assert (await call(other, "memory_list"))["memories"] == []
             assert httpx2.post(f"{url}/mcp", json={}, headers={"authorization": f"Bearer {reader}"}).status_code == 403
             async with connected(f"{url}/mcp/search", authorization=f"Bearer {reader}") as memory:
                 assert "Mondays" in str(await call(memory, "search", query="when does Bob row?"))

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
-import threading
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from pydantic import Field
 
-from engrams.errors import ConflictError, InputError
 from engrams.surfaces.mcp import tooloutputs
+from engrams.surfaces.mcp.previewtokens import PreviewTokens
 from engrams.surfaces.mcp.scopedengine import ERASES, READS, ScopedEngine, with_tool_errors
 
 _TOOLS = {"find_about": READS, "preview_purge": READS, "purge": ERASES}
-_LIFE = timedelta(minutes=5)
-"""Time in which a purge may follow its preview."""
 _MOST = 500
-_MOST_TOKENS = 100
 
 Ids = Annotated[list[str], Field(min_length=1, max_length=_MOST, description="Ids of memories, or their first six characters.")]
 
@@ -70,8 +64,7 @@ class PurgeTools:
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
-        self._lock = threading.Lock()
-        self._tokens: dict[str, tuple[Any, dict[str, int]]] = {}
+        self._tokens = PreviewTokens(bound, "preview_purge")
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
@@ -90,13 +83,10 @@ class PurgeTools:
         Show it to the person, and call purge with the token only if they say yes."""
         records = list({one.id: one for one in map(self._bound.get, ids)}.values())
         report = self._engine.preview([one.id for one in records], "purge", self._bound.root)
-        token = secrets.token_hex(8)
-        with self._lock:
-            self._tokens[token] = self._engine.now() + _LIFE, {one.id: one.version for one in records}
-            for old in list(self._tokens)[:-_MOST_TOKENS]:
-                del self._tokens[old]
         sources = [tooloutputs.SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
-        return PurgePreviewOutput(token, [_to_candidate(one, True) for one in records], sources, list(report.also_said_in))
+        return PurgePreviewOutput(
+            self._tokens.issue(records), [_to_candidate(one, True) for one in records], sources, list(report.also_said_in)
+        )
 
     def purge(
         self,
@@ -104,13 +94,7 @@ class PurgeTools:
         git: Annotated[bool, Field(description="Also from the git history of the files, which is rewritten.")] = False,
     ) -> PurgeOutput:
         """Erase the previewed memories for good, everywhere. It cannot be undone."""
-        with self._lock:
-            until, versions = self._tokens.pop(token, (None, {}))
-        if until is None or self._engine.now() > until:
-            raise InputError("The token is unknown, used or older than five minutes.", hint="Call preview_purge, and ask the person.")
-        if any(self._bound.get(id).version != version for id, version in versions.items()):
-            raise ConflictError("A memory changed since the preview.", hint="Call preview_purge again.")
-        done = self._engine.purge(list(versions), scope=self._bound.root, git=git)
+        done = self._engine.purge(self._tokens.redeem(token), scope=self._bound.root, git=git)
         places = [PurgePlaceOutput(one.name, one.looked, one.left, one.advice) for one in done.places]
         return PurgeOutput(done.proven, dict(done.removed), places)
 

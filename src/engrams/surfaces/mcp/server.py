@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import socket
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +13,23 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import CallToolResult, InputRequiredResult, Tool
+from mcp_types import (
+    CallToolResult,
+    InputRequiredResult,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    Tool,
+    UnsubscribeRequestParams,
+)
 from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from engrams import __version__
-from engrams.errors import EngramsError, InputError, NotFoundError, SettingsError
+from engrams.errors import InputError, SettingsError
 from engrams.settings import Settings, suggest
-from engrams.surfaces.mcp import tooloutputs
+from engrams.surfaces.mcp.forgettools import ForgetTools
+from engrams.surfaces.mcp.resources import MemoryResources
+from engrams.surfaces.mcp.resourcewatcher import ResourceWatcher
 from engrams.surfaces.mcp.scopedengine import LazyEngine, ScopedEngine
 from engrams.types import Scope
 
@@ -55,10 +62,10 @@ _INSTRUCTIONS = {
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
 _GUESSED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("q", "question", "search", "search_query"), ("query",)),
+    **dict.fromkeys(("q", "question", "search", "search_query", "about", "topic"), ("query", "about")),
     **dict.fromkeys(("content", "memory", "fact", "note"), ("text", "data")),
     "text": ("content", "query", "data", "memory"),
-    "query": ("text", "question"),
+    "query": ("text", "question", "about"),
     **dict.fromkeys(("top_k", "k", "n", "max_results", "count", "num_results"), ("limit",)),
     "limit": ("top_k",),
     **dict.fromkeys(("memory_id", "record_id", "uuid"), ("id",)),
@@ -76,7 +83,24 @@ _WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "per
 
 
 class StrictMcpServer(MCPServer[Any]):
-    """A server whose tools refuse unknown arguments, which the SDK would drop."""
+    """A server whose tools refuse unknown arguments, which the SDK would drop.
+
+    Clients can subscribe to its resources. ``revision``: see ResourceWatcher."""
+
+    def __init__(self, title: str, instructions: str, revision: Callable[[], int]) -> None:
+        watcher = ResourceWatcher(revision, self._read_text)
+        super().__init__("engrams", title=title, instructions=instructions, version=__version__, log_level="WARNING", lifespan=watcher.run)
+        add = self._lowlevel_server.add_request_handler
+        add("subscriptions/listen", SubscriptionsListenRequestParams, watcher.listen)
+        add("resources/subscribe", SubscribeRequestParams, watcher.subscribe)
+        add("resources/unsubscribe", UnsubscribeRequestParams, watcher.unsubscribe)
+
+    async def _read_text(self, uri: str) -> str:
+        """Read a resource for comparison; empty where there is none."""
+        try:
+            return str(await self.read_resource(uri))
+        except ResourceNotFoundError:
+            return ""
 
     async def list_tools(self) -> list[Tool]:
         found = await super().list_tools()
@@ -108,12 +132,13 @@ def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") 
     ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to close."""
     if profile not in PROFILES:
         raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
-    server = StrictMcpServer("engrams", title="engrams", instructions=_INSTRUCTIONS[profile], version=__version__, log_level="WARNING")
+    server = StrictMcpServer("engrams", _INSTRUCTIONS[profile], lambda: engine.inspect.find_last_change(scope))
     bound = ScopedEngine(engine, scope)
     module, name = PROFILES[profile]
     getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
-    _add_resources(server, bound)
-    _add_prompt(server, bound)
+    if profile == "engrams":
+        ForgetTools(bound).install(server)
+    MemoryResources(bound).install(server)
     return server
 
 
@@ -190,33 +215,3 @@ def _explain_unknown(tool: str, argument: str, known: Sequence[str]) -> str:
     near = "Whose memory this is was set when the server started; no call changes it." if fixed else suggest(argument, known)
     takes = f"It takes: {', '.join(known)}." if known else "It takes none."
     return f"{tool} has no argument {argument!r:.80}. {near + ' ' if near else ''}{takes}"
-
-
-def _add_resources(server: MCPServer[Any], bound: ScopedEngine) -> None:
-    @server.resource("memory://profile", name="profile", title="Profile", mime_type="text/plain")
-    def profile() -> str:
-        """Return the stable profile of this person."""
-        return bound.engine.context("", scope=bound.root).prefix
-
-    @server.resource("memory://status", name="status", title="Status", mime_type="application/json")
-    def status() -> str:
-        """Return counts of memories and of background jobs."""
-        return json.dumps(asdict(tooloutputs.to_status(bound)), ensure_ascii=False)
-
-    @server.resource("memory://{id}", name="memory", title="Memory", mime_type="application/json")
-    def memory(id: str) -> str:
-        """Return one memory by its id."""
-        try:
-            return json.dumps(asdict(tooloutputs.to_memory(bound.get(id))), ensure_ascii=False)
-        except (NotFoundError, InputError) as fault:
-            raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
-
-
-def _add_prompt(server: MCPServer[Any], bound: ScopedEngine) -> None:
-    @server.prompt(name="recall", title="Recall", description="Put what is known about a question before it.")
-    def recall(question: str) -> str:
-        try:
-            known = bound.engine.context(question, scope=bound.root).text
-        except EngramsError as fault:
-            raise ValueError(f"{fault.message} {fault.hint}".strip()) from fault
-        return f"{known}\n\n{question}" if known else question

@@ -1,0 +1,97 @@
+"""Tools of profile ``engrams`` that forget by a query, in two steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.errors import InputError
+from engrams.surfaces.mcp import tooloutputs
+from engrams.surfaces.mcp.previewtokens import PreviewTokens
+from engrams.surfaces.mcp.scopedengine import ERASES, READS, ScopedEngine, with_tool_errors
+from engrams.types import Record, Status
+
+_TOOLS = {"memory_forget_preview": READS, "memory_forget": ERASES}
+_MOST = 500
+
+
+@dataclass(frozen=True)
+class ForgetCandidateOutput:
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ForgetPreviewOutput:
+    """Memories that go with the token, messages they reach, and those that may be meant too.
+    ``token``: empty where nothing is sure to be meant; ``maybe``: not covered by it."""
+
+    token: str
+    memories: list[ForgetCandidateOutput]
+    maybe: list[ForgetCandidateOutput]
+    sources: list[tooloutputs.SourceEffectOutput]
+    also_said_in: list[str]
+
+
+@dataclass(frozen=True)
+class ForgottenMemoriesOutput:
+    """Ids of memories put away; memory_delete with restore brings each back."""
+
+    forgotten: list[str]
+
+
+class ForgetTools:
+    """Serve forgetting by a query: a preview with a token, then the act."""
+
+    def __init__(self, bound: ScopedEngine) -> None:
+        self._bound, self._engine = bound, bound.engine
+        self._tokens = PreviewTokens(bound, "memory_forget_preview")
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
+
+    def memory_forget_preview(
+        self,
+        query: Annotated[str, Field(max_length=200, description="A person, place or thing to forget everything about.")] = "",
+        ids: Annotated[list[str] | None, Field(max_length=_MOST, description="Instead of a query, or beside it: ids of memories.")] = None,
+    ) -> ForgetPreviewOutput:
+        """Tell what would be forgotten about something. Changes nothing.
+
+        Show it to the person, and call memory_forget with the token only if they say yes. Are some of maybe meant too, give their ids."""
+        if not query.strip() and not ids:
+            raise InputError("Give query or ids.")
+        chosen = {one.id: one for one in map(self._bound.get, ids or ())}
+        found = self._engine.find_about(query, scope=self._bound.root) if query.strip() else ()
+        near = [one for one in found if self._bound.is_visible(one.record) and one.record.status is Status.ACTIVE]
+        chosen |= {one.record.id: one.record for one in near if one.certain}
+        records = list(chosen.values())[:_MOST]
+        report = self._engine.preview(list(chosen)[:_MOST], "forget", self._bound.root)
+        return ForgetPreviewOutput(
+            self._tokens.issue(records) if records else "",
+            [_to_candidate(one) for one in records],
+            [_to_candidate(one.record) for one in near if one.record.id not in chosen],
+            [tooloutputs.SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources],
+            list(report.also_said_in),
+        )
+
+    def memory_forget(
+        self,
+        token: Annotated[str, Field(min_length=1, description="As memory_forget_preview gave it, after the person agreed.")],
+        reason: Annotated[str, Field(description="Why, for their history.")] = "",
+    ) -> ForgottenMemoriesOutput:
+        """Forget the previewed memories. No search finds them; each can be restored."""
+        forgotten = []
+        for id in self._tokens.redeem(token):
+            # One that was derived from another of them is gone with it.
+            if self._bound.get(id).status is not Status.FORGOTTEN:
+                self._engine.forget(id, scope=self._bound.root, reason=reason)
+            forgotten.append(id)
+        return ForgottenMemoriesOutput(forgotten)
+
+
+def _to_candidate(record: Record) -> ForgetCandidateOutput:
+    return ForgetCandidateOutput(record.id, tooloutputs.display_text(record))

@@ -17,34 +17,18 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
 
+from bench.conformance import mcpscenarios
 from bench.conformance.environments import ROOT, make_environment
-from bench.conformance.suites import SUITES, Suite
+from bench.conformance.suites import SUITES, Suite, SuiteResult
 
 OUT = ROOT / "bench" / "out" / "conformance.json"
 SHIMS = Path(__file__).with_name("shims")
 PYTEST_INI = "[pytest]\nasyncio_mode = auto\npythonpath = .\nfilterwarnings = ignore\n"
 TOOLS = ("pip", "pytest", "pytest-asyncio")
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteResult:
-    """Outcome of one suite. ``reference``: the tests it has; ``deselected``: those that do not apply."""
-
-    name: str
-    source: str
-    passed: int
-    reference: int
-    failed: tuple[str, ...]
-    deselected: int
-    seconds: float
-
-    @property
-    def share(self) -> float:
-        return self.passed / self.reference if self.reference else 0.0
 
 
 def prepare(suite: Suite, folder: Path) -> Path:
@@ -101,7 +85,7 @@ def run_suite(suite: Suite, folder: Path) -> SuiteResult:
     return SuiteResult(suite.name, suite.source, passed, len(reference), failed, left, round(time.perf_counter() - start, 1))
 
 
-def print_table(results: Sequence[SuiteResult], suites: Sequence[Suite]) -> None:
+def print_table(results: Sequence[SuiteResult], reasons: Sequence[str]) -> None:
     """Print the table, what failed, and why tests are deselected."""
     print(f"\n{'suite':<26}{'passed':>8}{'reference':>11}{'share':>8}{'failed':>8}{'deselected':>12}{'seconds':>9}")
     for each in results:
@@ -111,9 +95,8 @@ def print_table(results: Sequence[SuiteResult], suites: Sequence[Suite]) -> None
         for name in each.failed:
             print(f"failed: {each.name}: {name}")
     print("\nDeselected, with the reason:")
-    for suite in suites:
-        for name, reason in suite.deselected.items():
-            print(f"  {suite.name}: {name.rpartition('::')[2]}: {reason}")
+    for reason in reasons:
+        print(f"  {reason}")
 
 
 def main() -> int:
@@ -123,12 +106,20 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=OUT)
     given = parser.parse_args()
     chosen = [suite for suite in SUITES if given.only.lower() in suite.name.lower()]
-    results = []
+    reasons = [f"{suite.name}: {name.rpartition('::')[2]}: {reason}" for suite in chosen for name, reason in suite.deselected.items()]
+    results, scenarios = [], given.only.lower() in mcpscenarios.NAME.lower()
     with tempfile.TemporaryDirectory(prefix="engrams-conformance-") as temporary:
         for suite in chosen:
             print(f"{suite.name} …", flush=True)
             results.append(run_suite(suite, (given.keep or Path(temporary)).resolve() / suite.shim))
-    print_table(results, chosen)
+        obstacle = mcpscenarios.find_obstacle() if scenarios else ""
+        if scenarios and not obstacle:
+            print(f"{mcpscenarios.NAME} …", flush=True)
+            results.append(mcpscenarios.run_scenarios((given.keep or Path(temporary)).resolve() / "serve_mcp"))
+            reasons += [f"{mcpscenarios.NAME}: {name}: {reason}" for name, reason in mcpscenarios.DESELECTED.items()]
+    print_table(results, reasons)
+    if obstacle:
+        print(obstacle)
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n", "utf-8")
     return int(any(each.failed for each in results))

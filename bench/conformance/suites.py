@@ -27,6 +27,23 @@ class Suite:
     deselected: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """Outcome of one suite. ``reference``: the tests it has; ``deselected``: those that do not apply."""
+
+    name: str
+    source: str
+    passed: int
+    reference: int
+    failed: tuple[str, ...]
+    deselected: int
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        return self.passed / self.reference if self.reference else 0.0
+
+
 _STORE, _SESSION = "tests/test_store.py::", "tests/memory/test_session.py::test_sqlite_session_"
 
 SUITES = (

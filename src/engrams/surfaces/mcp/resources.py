@@ -38,7 +38,7 @@ class MemoryResources:
         server.resource("memory://project/{project}", name="project", title="Profile of a project", mime_type="text/plain")(self.of_project)
         server.resource("memory://{id}", name="memory", title="Memory", mime_type=_JSON)(self.memory)
         server.prompt(name="recall", title="Recall", description="Put what is known about a question before it.")(self.recall)
-        server.completion()(self.complete)
+        server.completion()(self.complete)  # type: ignore[no-untyped-call]
 
     def profile(self) -> str:
         """Return the stable profile of this person."""

@@ -34,6 +34,10 @@ PlainVerbTools
 _.remember
 PurgeTools
 _.preview_purge
+_.memory_forget_preview
+_.memory_forget
+_.memory_wrong
+_.maybe
 GardenTools
 _.list_conflicts
 _.plan_upkeep

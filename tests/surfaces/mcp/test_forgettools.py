@@ -50,12 +50,11 @@ async def test_the_token_is_for_what_was_shown(client: Open, engine: MemoryEngin
 
 
 async def test_a_wrong_memory(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
-    """What is only known to be wrong is found no more, with the reason in its history; what is right goes in as text."""
+    """What is only known to be wrong is found no more, with the reason in its history, until it is restored."""
     id = engine.add("My car is green.", scope=root).id
     async with client(mode=era) as memory:
-        assert "wrong memory takes no other" in await refused(memory, "memory_update", id=id, wrong=True, text="My car is blue.")
-        assert "version" in await refused(memory, "memory_update", id=id, wrong=True, version=99)
-        done = await call(memory, "memory_update", id=id, wrong=True)
+        done = await call(memory, "memory_wrong", memory_id=id, reason="never had one")
         assert done["status"] == "forgotten"
         assert "green" not in str((await call(memory, "memory_search", query="colour of my car"))["memories"])
-        assert (await call(memory, "memory_history", id=id))["changes"][-1]["reason"] == "marked as wrong"
+        assert (await call(memory, "memory_history", id=id))["changes"][-1]["reason"] == "wrong: never had one"
+        assert (await call(memory, "memory_delete", id=id, restore=True))["status"] == "active"

@@ -15,6 +15,7 @@ from engrams.types import Scope
 TOOLS = {
     "memory_forget",
     "memory_forget_preview",
+    "memory_wrong",
     "memory_add",
     "memory_search",
     "memory_context",
@@ -45,12 +46,14 @@ async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
         "memory_update",
         "memory_delete",
         "memory_link",
+        "memory_wrong",
     }
     assert {name for name, tool in tools.items() if tool.annotations.destructive_hint} == {
         "memory_forget",
         "memory_update",
         "memory_delete",
         "memory_link",
+        "memory_wrong",
     }
 
 

@@ -1,4 +1,4 @@
-"""Tools of profile ``engrams`` that forget by a query, in two steps."""
+"""Tools of profile ``engrams`` that forget by a query or mark as wrong."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pydantic import Field
 from engrams.errors import InputError
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.previewtokens import PreviewTokens
-from engrams.surfaces.mcp.scopedengine import ERASES, READS, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, ScopedEngine, with_tool_errors
 from engrams.types import Record, Status
 
-_TOOLS = {"memory_forget_preview": READS, "memory_forget": ERASES}
+_TOOLS = {"memory_forget_preview": READS, "memory_forget": ERASES, "memory_wrong": CHANGES}
 _MOST = 500
 
 
@@ -26,8 +26,9 @@ class ForgetCandidateOutput:
 
 @dataclass(frozen=True)
 class ForgetPreviewOutput:
-    """Memories that go with the token, messages they reach, and those that may be meant too.
-    ``token``: empty where nothing is sure to be meant; ``maybe``: not covered by it."""
+    """Memories that go with the token, and messages they reach.
+    ``token``: empty where nothing is sure to be meant; ``maybe``: memories that are near, and not
+    covered by it."""
 
     token: str
     memories: list[ForgetCandidateOutput]
@@ -44,7 +45,7 @@ class ForgottenMemoriesOutput:
 
 
 class ForgetTools:
-    """Serve forgetting by a query: a preview with a token, then the act."""
+    """Serve forgetting in two steps, and marking as wrong."""
 
     def __init__(self, bound: ScopedEngine) -> None:
         self._bound, self._engine = bound, bound.engine
@@ -91,6 +92,19 @@ class ForgetTools:
                 self._engine.forget(id, scope=self._bound.root, reason=reason)
             forgotten.append(id)
         return ForgottenMemoriesOutput(forgotten)
+
+    def memory_wrong(
+        self,
+        id: Annotated[str, Field(min_length=1, description="The memory's id, or at least its first six characters.")],
+        reason: Annotated[str, Field(description="Why, for its history.")] = "",
+    ) -> tooloutputs.ChangedMemoryOutput:
+        """Mark a memory as wrong where nobody knows what is right: no search finds it.
+
+        Is what is right known, use memory_update. memory_delete with restore takes it back."""
+        record = self._bound.get(id)
+        report = self._engine.preview([record.id], "forget", self._bound.root)
+        told = f"wrong: {reason}" if reason else "wrong"
+        return tooloutputs.to_changed(self._engine.forget(record.id, scope=self._bound.root, reason=told), report)
 
 
 def _to_candidate(record: Record) -> ForgetCandidateOutput:

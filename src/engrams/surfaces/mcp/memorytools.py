@@ -8,7 +8,7 @@ from mcp.server import MCPServer
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from engrams.errors import ConflictError, InputError
+from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, parse_moment, with_tool_errors
@@ -134,20 +134,13 @@ class MemoryTools:
         tags: Annotated[list[str] | None, Field(description="The new labels, all of them.")] = None,
         importance: Annotated[float | None, Field(ge=0, le=1)] = None,
         valid_to: Annotated[str | None, Field(description="Until when it was true; empty: it still is.")] = None,
-        wrong: Annotated[bool, Field(description="It is wrong, and what is right is not known: no search finds it.")] = False,
         version: Annotated[int | None, Field(description="Refuse unless the memory still has this version.")] = None,
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
     ) -> tooloutputs.ChangedMemoryOutput:
-        """Correct a memory, or mark it as wrong; its history keeps the old values.
+        """Correct a memory; its history keeps the old values.
 
         A new text also reaches what was said: sources tells which messages it replaces or shortens."""
         record = self._bound.get(id)
-        if wrong:
-            if any(given is not None for given in (text, kind, tags, importance, valid_to)):
-                raise InputError("A wrong memory takes no other values.", hint="Give text without wrong, if you know what is right.")
-            if version is not None and record.version != version:
-                raise ConflictError(f"The memory has version {record.version} by now, not {version}.", hint="Look at it again.")
-            return self.memory_delete(id, reason or "marked as wrong")
         report = self._engine.preview([record.id], "edit", self._bound.root) if text is not None and text != record.text else None
         given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
         fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Tools of profile ``engrams`` that forget by a query or mark as wrong."""
+"""Tools that forget in two steps, or mark as wrong."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class ForgetTools:
         id: Annotated[str, Field(min_length=1, description="The memory's id, or at least its first six characters.")],
         reason: Annotated[str, Field(description="Why, for its history.")] = "",
     ) -> tooloutputs.ChangedMemoryOutput:
-        """Mark a memory as wrong where nobody knows what is right: no search finds it.
+        """Mark a memory as wrong; no search finds it any more.
 
         Is what is right known, use memory_update. memory_delete with restore takes it back."""
         record = self._bound.get(id)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from engrams.errors import InputError
 from engrams.types import Json
 
-Route: TypeAlias = Literal["chat", "responses", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]
+Route: TypeAlias = Literal["chat", "responses", "messages", "tokens", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]
 
 _CONTENT_FAULTS = ("bad_json", "sloppy", "fenced", "prose", "thinking", "truncated", "wrong_ids", "empty", "deletes_only")
 _TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
@@ -85,8 +85,8 @@ class ReceivedModelRequest:
     def messages(self) -> tuple[tuple[str, str], ...]:
         """Return (role, text) of each message, with instructions and input."""
         given: list[Json] = list(self.body.get("messages") or [])
-        if self.body.get("instructions"):
-            given.append({"role": "system", "content": self.body["instructions"]})
+        if order := self.body.get("instructions") or self.body.get("system"):
+            given.insert(0, {"role": "system", "content": order})
         inputs = self.body.get("input") if self.route == "responses" else None
         given += [{"role": "user", "content": inputs}] if isinstance(inputs, str) else list(inputs or [])
         return tuple((str(part.get("role", "")), _content_text(part.get("content"))) for part in given if isinstance(part, Mapping))
@@ -113,10 +113,10 @@ class ReceivedModelRequest:
     def tool(self) -> str:
         """Return the tool that must be called; empty without one."""
         choice = self.body.get("tool_choice")
-        if isinstance(choice, Mapping):
+        if isinstance(choice, Mapping) and choice.get("type") not in ("any", "auto"):
             return str(choice.get("name") or (choice.get("function") or {}).get("name") or "")
         tools = self._tools()
-        forced = choice == "required" or (self.route == "ollama" and not self.body.get("format"))
+        forced = choice in ("required", {"type": "any"}) or (self.route == "ollama" and not self.body.get("format"))
         return str(tools[0].get("name", "")) if tools and forced else ""
 
     @property
@@ -132,8 +132,8 @@ class ReceivedModelRequest:
         if self.body.get("format") == "json":
             return {"type": "object"}
         for tool in self._tools():
-            if tool.get("name") == self.tool and isinstance(tool.get("parameters"), Mapping):
-                parameters: Mapping[str, Json] = tool["parameters"]
+            parameters = tool.get("parameters") or tool.get("input_schema")
+            if tool.get("name") == self.tool and isinstance(parameters, Mapping):
                 return parameters
         return None
 
@@ -202,6 +202,36 @@ class ScriptedAnswerChooser:
             answer: Answers = sample_value(request.schema, request.text)
             return answer
         return f"echo: {request.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedExchange:
+    """Hold a reply with its request and number, for its ids."""
+
+    request: ReceivedModelRequest
+    reply: ScriptedReply
+    number: int
+
+    @property
+    def usage(self) -> tuple[int, int]:
+        if self.reply.usage is not None:
+            return self.reply.usage
+        said = " ".join([self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)])
+        return len(self.request.prompt.split()), len(said.split())
+
+    @property
+    def finish(self) -> str:
+        return self.reply.finish or ("tool_calls" if self.reply.tools else "stop")
+
+
+def arguments_text(arguments: Json) -> str:
+    """Return a tool's arguments as text."""
+    return arguments if isinstance(arguments, str) else to_json(arguments)
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text into the pieces of a stream."""
+    return re.findall(r"\S+\s*|\s+", text)
 
 
 def to_json(data: Json) -> str:

@@ -21,9 +21,11 @@ from engrams.testing.modelscript import (
     ReceivedModelRequest,
     Route,
     ScriptedAnswerChooser,
+    ScriptedExchange,
     ScriptedFault,
     ScriptedReply,
     ScriptedToolCall,
+    arguments_text,
     spoil_text,
 )
 from engrams.types import Json
@@ -31,6 +33,8 @@ from engrams.types import Json
 _ROUTES: dict[str, Route] = {
     "/chat/completions": "chat",
     "/responses": "responses",
+    "/v1/messages": "messages",
+    "/count_tokens": "tokens",
     "/api/chat": "ollama",
     "/embeddings": "embeddings",
     "/api/embed": "embed",
@@ -39,7 +43,7 @@ _ROUTES: dict[str, Route] = {
     "/api/tags": "tags",
 }
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
-_REPLY_ROUTES = ("chat", "responses", "ollama")
+_REPLY_ROUTES = ("chat", "responses", "messages", "ollama")
 _LARGEST = 64_000_000
 _DRIPS = 12
 
@@ -95,7 +99,7 @@ class ScriptedModel:
     def fail(self, fault: ScriptedFault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
         """Queue a fault for the next ``times`` calls.
 
-        ``only``: one route (chat, responses, ollama, embeddings, embed, rerank). ``when``: only prompts that this pattern matches."""
+        ``only``: one route (chat, responses, messages, ollama, embeddings, embed, rerank). ``when``: only prompts matching this pattern."""
         self._script.fail(fault if isinstance(fault, ScriptedFault) else ScriptedFault(fault, seconds), times, only, when)
         return self
 
@@ -157,14 +161,14 @@ class ScriptedModel:
         }
         return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
 
-    def next_reply(self, request: ReceivedModelRequest, fault: ScriptedFault | None) -> wireformats.ScriptedExchange:
+    def next_reply(self, request: ReceivedModelRequest, fault: ScriptedFault | None) -> ScriptedExchange:
         """Return the next reply, with a content fault applied."""
         reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
             reply = _spoil_reply(reply, fault, request)
         with self._arrived:
             self._reply_count += 1
-            return wireformats.ScriptedExchange(request, reply, self._reply_count)
+            return ScriptedExchange(request, reply, self._reply_count)
 
 
 def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ReceivedModelRequest) -> ScriptedReply:
@@ -172,8 +176,7 @@ def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ReceivedMo
     if fault.kind == "empty":
         return ScriptedReply(usage=reply.usage)
     tools = tuple(
-        ScriptedToolCall(tool.name, spoil_text(wireformats.arguments_text(tool.arguments), fault.kind, request.schema))
-        for tool in reply.tools
+        ScriptedToolCall(tool.name, spoil_text(arguments_text(tool.arguments), fault.kind, request.schema)) for tool in reply.tools
     )
     return replace(reply, text=spoil_text(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
 
@@ -293,13 +296,12 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self._send_stream(request, list(wireformats.to_stream(speech)), fault)
                 return
             body = wireformats.to_body(speech)
+        elif request.route == "tokens":
+            body = {"input_tokens": len(request.prompt.split())}
+        elif request.route == "rerank":
+            body = _spoil_rows(wireformats.rerank_body(request, model.score), fault)
         else:
-            body = (
-                wireformats.rerank_body(request, model.score)
-                if request.route == "rerank"
-                else wireformats.embeddings_body(request, model.dimension)
-            )
-            body = _spoil_rows(body, fault)
+            body = _spoil_rows(wireformats.embeddings_body(request, model.dimension), fault)
         self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
 
     def _send_fault(self, request: ReceivedModelRequest, fault: ScriptedFault) -> bool:

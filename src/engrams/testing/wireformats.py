@@ -1,46 +1,19 @@
-"""Format replies: OpenAI chat and responses, Ollama, embeddings, rerank."""
+"""Format replies: chat and responses, Messages, Ollama, embeddings, rerank."""
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from engrams.testing import messagesformat
 from engrams.testing.embedder import hash_vector
-from engrams.testing.modelscript import ReceivedModelRequest, ScriptedReply, to_json
-from engrams.types import Json
+from engrams.testing.modelscript import ReceivedModelRequest, ScriptedExchange, arguments_text, split_words, to_json
 
 _CREATED = 1_767_600_000
 _DATE = "2026-01-05T08:00:00Z"
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedExchange:
-    """Hold a reply with its request and number, for its ids."""
-
-    request: ReceivedModelRequest
-    reply: ScriptedReply
-    number: int
-
-    @property
-    def usage(self) -> tuple[int, int]:
-        if self.reply.usage is not None:
-            return self.reply.usage
-        said = " ".join([self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)])
-        return len(self.request.prompt.split()), len(said.split())
-
-    @property
-    def finish(self) -> str:
-        return self.reply.finish or ("tool_calls" if self.reply.tools else "stop")
-
-
-def arguments_text(arguments: Json) -> str:
-    """Return a tool's arguments as text."""
-    return arguments if isinstance(arguments, str) else to_json(arguments)
 
 
 def to_body(speech: ScriptedExchange) -> dict[str, Any]:
@@ -48,6 +21,8 @@ def to_body(speech: ScriptedExchange) -> dict[str, Any]:
     match speech.request.route:
         case "responses":
             return _response_body(speech, "completed")
+        case "messages":
+            return messagesformat.to_message(speech)
         case "ollama":
             return _ollama_body(speech, _ollama_message(speech), done=True)
         case _:
@@ -62,8 +37,11 @@ def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
         case "responses":
             for number, event in enumerate(_response_events(speech)):
                 yield f"event: {event['type']}\ndata: {to_json(event | {'sequence_number': number})}\n\n".encode()
+        case "messages":
+            for event in messagesformat.to_events(speech):
+                yield f"event: {event['type']}\ndata: {to_json(event)}\n\n".encode()
         case "ollama":
-            for piece in _split_words(speech.reply.text):
+            for piece in split_words(speech.reply.text):
                 yield to_json(_ollama_body(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
             last = _ollama_message(speech) | {"content": ""}
             yield to_json(_ollama_body(speech, last, done=True)).encode() + b"\n"
@@ -77,6 +55,8 @@ def error_body(request: ReceivedModelRequest, message: str, status: int) -> dict
     """Format an error as the server of that route would."""
     if request.route in ("ollama", "embed", "tags"):
         return {"error": message}
+    if request.route in ("messages", "tokens"):
+        return messagesformat.to_error(message, status)
     kinds = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
     return {
         "error": {
@@ -94,6 +74,8 @@ def stream_error(request: ReceivedModelRequest, message: str) -> bytes:
         case "responses":
             event = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 999}
             return f"event: error\ndata: {to_json(event)}\n\n".encode()
+        case "messages":
+            return f"event: error\ndata: {to_json(messagesformat.to_error(message, 500))}\n\n".encode()
         case "ollama":
             return to_json({"error": message}).encode() + b"\n"
         case _:
@@ -150,10 +132,6 @@ def _pack(numbers: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
-def _split_words(text: str) -> list[str]:
-    return re.findall(r"\S+\s*|\s+", text)
-
-
 def _usage_body(speech: ScriptedExchange) -> dict[str, int]:
     prompt, answer = speech.usage
     return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
@@ -182,13 +160,13 @@ def _chat_chunks(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
         return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
 
     yield chunk({"role": "assistant", "content": ""})
-    for piece in _split_words(speech.reply.text):
+    for piece in split_words(speech.reply.text):
         yield chunk({"content": piece})
     for place, call in enumerate(_tool_calls(speech).get("tool_calls", [])):
         arguments = call["function"]["arguments"]
         opening = {"name": call["function"]["name"], "arguments": ""}
         yield chunk({"tool_calls": [{"index": place, "id": call["id"], "type": "function", "function": opening}]})
-        for piece in _split_words(arguments):
+        for piece in split_words(arguments):
             yield chunk({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
     yield chunk({}, speech.finish)
     if (speech.request.body.get("stream_options") or {}).get("include_usage"):
@@ -247,7 +225,7 @@ def _response_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
         if item["type"] == "message":
             yield from _text_events(item, where | {"content_index": 0})
         else:
-            for piece in _split_words(item["arguments"]):
+            for piece in split_words(item["arguments"]):
                 yield where | {"type": "response.function_call_arguments.delta", "delta": piece}
             yield where | {"type": "response.function_call_arguments.done", "arguments": item["arguments"], "name": item["name"]}
         yield {"type": "response.output_item.done", "output_index": place, "item": item}
@@ -257,7 +235,7 @@ def _response_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
 def _text_events(item: Mapping[str, Any], where: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     part = item["content"][0]
     yield {**where, "type": "response.content_part.added", "part": part | {"text": ""}}
-    for piece in _split_words(part["text"]):
+    for piece in split_words(part["text"]):
         yield {**where, "type": "response.output_text.delta", "delta": piece, "logprobs": []}
     yield {**where, "type": "response.output_text.done", "text": part["text"], "logprobs": []}
     yield {**where, "type": "response.content_part.done", "part": part}

@@ -104,3 +104,20 @@ def test_errors_keep_their_status(bench: Harness) -> None:
     answer = bench.client.post("/api/chat", content=bench.body(REX), headers=bench.headers())
     assert (answer.status_code, answer.json()) == (404, {"error": "model not found"})
     assert bench.told() == []
+
+
+@pytest.mark.parametrize(
+    "said", ["model 'qwen3:4b' not found", 'Error: model "qwen3" not found, try pulling it first', '{"error":"no model"}']
+)
+def test_an_error_as_an_answer_is_not_stored(bench: Harness, said: str) -> None:
+    """A server that gives its error with status 200, as the model's words or in a stream, leaves no answer in memory."""
+    whole = json.dumps({"message": {"role": "assistant", "content": said}, "done": True}).encode()
+    bench.raw.says(reply(whole))
+    body = {"model": "m", "messages": [{"role": "user", "content": REX}]}
+    answer = bench.client.post("/api/chat", content=json.dumps({**body, "stream": False}), headers=bench.headers())
+    assert answer.json()["message"]["content"] == said
+    assert bench.told() == []
+    for line in (whole, json.dumps({"error": said}).encode()):
+        bench.raw.says(opening(kind="application/x-ndjson"), piece(line + b"\n"), piece(b""))
+        bench.client.post("/api/chat", content=json.dumps(body), headers=bench.headers())
+    assert bench.told() == [("user", REX)]

@@ -34,8 +34,8 @@ def client(url: str) -> Iterator[openai.OpenAI]:
 
 
 def test_the_model_says_what_it_is(client: openai.OpenAI) -> None:
-    """One model is listed, its name says offline, and no other is found."""
-    assert [model.id for model in client.models.list()] == ["engrams-offline"]
+    """A model whose name says offline is listed, and memory's embedder; no other is found."""
+    assert [model.id for model in client.models.list()] == ["engrams-offline", "builtin-256-1"]
     assert client.models.retrieve("engrams-offline").owned_by == "engrams"
     with pytest.raises(openai.NotFoundError, match=r"serve\.upstream"):
         client.models.retrieve("gpt")
@@ -97,8 +97,8 @@ def test_a_malformed_request_is_a_400(url: str, body: bytes) -> None:
 
 
 def test_other_paths_say_what_is_missing(url: str) -> None:
-    """Any other path is an OpenAI-shaped 404 that names the way to an upstream."""
-    for method, path in [("POST", "/v1/embeddings"), ("GET", "/api/tags"), ("DELETE", "/x")]:
+    """Any other path is a 404 that names the way to an upstream."""
+    for method, path in [("POST", "/v1/completions"), ("POST", "/v1/messages/count_tokens"), ("DELETE", "/x")]:
         answer = httpx2.request(method, url + path)
         assert answer.status_code == 404
         assert "serve.upstream" in answer.json()["error"]["message"]

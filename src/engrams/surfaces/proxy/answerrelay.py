@@ -12,6 +12,7 @@ import httpx2
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from engrams.surfaces.proxy.apierrors import is_error_text
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.upstreamservers import RawHeaders
@@ -165,7 +166,7 @@ class StreamedAnswerRecorder:
 
         None: it has no text."""
         self._request.note_answer(self.id)
-        if self._answer is None and self.text.strip():
+        if self._answer is None and self.text.strip() and not is_error_text(self.text):
             whole = self.finished and not self.failed and not self.is_cut
             turn = self._request.answer_turn(self.text, partial=not whole)
             self._answer = self._memory.store([turn], self._scope, self._question)

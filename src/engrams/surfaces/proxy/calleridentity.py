@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeGuard
@@ -15,8 +16,10 @@ from urllib.parse import unquote
 from engrams import clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.jsonsplice import ParsedChatRequest, text_of
+from engrams.surfaces.proxy.jsonsplice import BLOCKS, ParsedChatRequest, text_of
 from engrams.types import Json, Scope
+
+_AGENT_ID = re.compile(r"user_[0-9a-f]+_account_[0-9a-f-]*_session_([0-9a-f-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +45,25 @@ def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: 
     """Identify owner, scope and session of a chat request.
 
     The owner is the first of: the subject of a signed token, ``memory.user``, ``X-Engrams-User``, ``X-OpenWebUI-User-Id`` (not where tokens
-    are expected), the body's ``user``, the setting ``user``, the login name (with ``sessions.owner`` thread: the session itself). A project
-    or conversation (also ``memory_id``) is a scope of its own below the owner: what is told there is found there only. A session groups
-    turns. ScopeError: an id that no scope can hold, nobody is named (UnnamedCallerError), or an invalid token."""
+    are expected), the body's ``user`` (Anthropic's ``metadata.user_id``), the setting ``user``, the login name (with ``sessions.owner``
+    thread: the session itself). A project or conversation (also ``memory_id``) is a scope of its own below the owner: what is told there is
+    found there only. A session groups turns.
+
+    ScopeError: an id that no scope can hold, nobody is named (UnnamedCallerError), or an invalid token."""
     fields = envelope.fields
     ours = _to_mapping(fields.get("memory"))
     metadata = _to_mapping(fields.get("metadata"))
     skip = _find_skip_reason(ours, settings)
-    user = _find_user(headers, ours, fields.get("user"), settings.serve.jwt_secret)
+    named, thread = _read_user_id(metadata.get("user_id")) if envelope.shape is BLOCKS else (fields.get("user"), "")
+    user = _find_user(headers, ours, named, settings.serve.jwt_secret)
     project = _first_text(ours.get("project"), _read_header(headers, "x-engrams-project"))
     conversation = _first_text(ours.get("conversation"), _read_header(headers, "x-engrams-conversation"), fields.get("memory_id"))
     session = _first_text(
         ours.get("session"),
         _read_header(headers, "x-engrams-session"),
         headers.get("x-openwebui-chat-id"),
+        headers.get("x-claude-code-session-id"),
+        thread,
         *(metadata.get(name) for name in ("session_id", "conversation_id", "chat_id")),
         conversation,
         envelope.thread_id,
@@ -73,6 +81,21 @@ def identify(headers: Mapping[str, str], envelope: ParsedChatRequest, settings: 
         skip_reason=skip,
         message=headers.get("x-openwebui-message-id", ""),
     )
+
+
+def _read_user_id(value: Json) -> tuple[Json, str]:
+    """Read Anthropic's ``user_id``: a user, or a coding agent's account and session."""
+    if not isinstance(value, str):
+        return value, ""
+    if found := _AGENT_ID.fullmatch(value):
+        return "", found[1]
+    try:
+        parts = json.loads(value) if value.startswith("{") else None
+    except (ValueError, RecursionError):
+        parts = None
+    session = parts.get("session_id") if isinstance(parts, dict) else None
+    # The account is the same person's as the setting `user`: a memory apart would know nothing of the others.
+    return ("", session) if isinstance(session, str) else (value, "")
 
 
 def _key_scope(owner: str, user: str) -> Scope | None:

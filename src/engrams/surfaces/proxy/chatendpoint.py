@@ -13,7 +13,8 @@ from starlette.responses import Response
 
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
-from engrams.surfaces.proxy.chatprotocols import NOTE, UNSAVED, ChatDialect, error_response
+from engrams.surfaces.proxy.apierrors import error_response
+from engrams.surfaces.proxy.chatprotocols import NOTE, UNSAVED, ChatDialect
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.jsonsplice import append_member
 from engrams.surfaces.proxy.memorydeadlines import RequestMemoryContext, TimeLimitedEngine
@@ -37,13 +38,14 @@ class ProxyChatEndpoint:
     async def __call__(self, request: Request) -> Response:
         raw = await read_body(request)
         if raw is None:
-            return error_response(413, f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
+            text = f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history."
+            return error_response(self._dialect.path, 413, text, "request_too_large")
         chat_request = parse_request(request.headers, raw, self._settings, self._dialect, self._threads)
         if chat_request.refusal:
-            return error_response(400, chat_request.refusal, "owner_missing")
+            return error_response(self._dialect.path, 400, chat_request.refusal, "owner_missing")
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
-            return no_upstream_error(chat_request.model)
+            return no_upstream_error(self._dialect.path, chat_request.model)
         if chat_request.caller is not None:
             self._memory.follow(chat_request.model)
         memory = await self._memory.find_memory(chat_request)
@@ -82,7 +84,7 @@ class ProxyChatEndpoint:
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=True), note), gone, observer)
             body = await answer.aread()
         except httpx2.HTTPError as fault:
-            return upstream.unreachable_error(fault, note)
+            return upstream.unreachable_error(self._dialect.path, fault, note)
         return await self._answer_whole((answer, body), chat_request, memory, note)
 
     async def _send(
@@ -102,7 +104,7 @@ class ProxyChatEndpoint:
         answer, body = read
         headers = _with_note(response_headers(answer, decoded=True), note)
         parsed = _parse_json(body)
-        text = self._dialect.parse_answer(parsed)
+        text = self._dialect.read_answer(parsed)
         if text is not None and chat_request.caller is not None:
             chat_request.note_answer(str(parsed.get("id") or ""))
             turns = [chat_request.question] if chat_request.question else []

@@ -1,4 +1,4 @@
-"""Chat protocols: paths, request shapes, readers of answers, errors."""
+"""Chat protocols: paths, request shapes, readers of answers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from starlette.responses import Response
-
-from engrams.surfaces.proxy.jsonsplice import INPUT, MESSAGES, PROMPT, ChatRequestLayout, text_of
+from engrams.surfaces.proxy.apierrors import error_body, is_error_text
+from engrams.surfaces.proxy.jsonsplice import BLOCKS, INPUT, MESSAGES, PROMPT, ChatRequestLayout, text_of
 from engrams.types import Json
 
 _BROKEN = "upstream_disconnected"
@@ -45,17 +44,23 @@ class ChatDialect:
         """Return True if the request asks for a stream."""
         return fields.get("stream", self.lines) is True
 
+    def read_answer(self, body: Json) -> str | None:
+        """Extract an answer's text; None: it is none, or an error."""
+        text = self.parse_answer(body)
+        return None if text is None or is_error_text(text) else text
+
 
 def parse_chat_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a chat chunk, its first choice."""
-    text, finished = "", False
+    text, finished, failed = "", False, bool(body.get("error"))
     choices = body.get("choices")
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and choice.get("index", 0) == 0:
             delta = choice.get("delta")
             text += text_of(delta.get("content")) if isinstance(delta, dict) else ""
             finished = finished or bool(choice.get("finish_reason"))
-    return ChatStreamChunk(text, finished, bool(body.get("error")))
+            failed = failed or choice.get("finish_reason") == "error"
+    return ChatStreamChunk(text, finished, failed)
 
 
 def parse_chat_answer(body: Json) -> str | None:
@@ -90,6 +95,33 @@ def parse_response_answer(body: Json) -> str | None:
     return "\n".join(text for message in messages if (text := text_of(message.get("content"))))
 
 
+def parse_message_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
+    """Parse a typed event of Anthropic's protocol."""
+    kind = body.get("type")
+    match kind:
+        case "message_start":
+            message = body.get("message")
+            name = message.get("id") if isinstance(message, dict) else ""
+            return ChatStreamChunk(id=name if isinstance(name, str) else "")
+        case "content_block_start":
+            block = body.get("content_block")
+            # Text behind something else begins a line, as in a whole answer.
+            parted = isinstance(block, dict) and block.get("type") == "text" and body.get("index") != 0
+            return ChatStreamChunk("\n" if parted else "")
+        case "content_block_delta":
+            delta = body.get("delta")
+            text = delta.get("text") if isinstance(delta, dict) and delta.get("type") == "text_delta" else ""
+            return ChatStreamChunk(text if isinstance(text, str) else "")
+        case _:
+            return ChatStreamChunk(finished=kind == "message_stop", failed=kind == "error" or bool(body.get("error")))
+
+
+def parse_message_answer(body: Json) -> str | None:
+    """Extract the text of an answer of Anthropic's protocol."""
+    content = body.get("content") if isinstance(body, dict) and body.get("type") == "message" else None
+    return text_of(content) if isinstance(content, list) else None
+
+
 def parse_ollama_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a line of Ollama's protocol."""
     return ChatStreamChunk(_ollama_text(body), body.get("done") is True, bool(body.get("error")))
@@ -106,11 +138,15 @@ def _ollama_text(body: Mapping[str, Json]) -> str:
 
 
 def _format_chat_break(text: str) -> bytes:
-    return sse_event(error_body(text, "upstream_error", _BROKEN))
+    return sse_event(error_body(CHAT.path, 502, text, _BROKEN))
 
 
 def _format_response_break(text: str) -> bytes:
     return b"event: error\n" + sse_event({"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0})
+
+
+def _format_message_break(text: str) -> bytes:
+    return b"event: error\n" + sse_event(error_body(ANTHROPIC.path, 502, text, _BROKEN))
 
 
 def _format_ollama_break(text: str) -> bytes:
@@ -119,28 +155,18 @@ def _format_ollama_break(text: str) -> bytes:
 
 CHAT = ChatDialect("/v1/chat/completions", MESSAGES, parse_chat_piece, parse_chat_answer, _format_chat_break)
 RESPONSES = ChatDialect("/v1/responses", INPUT, parse_response_piece, parse_response_answer, _format_response_break)
+ANTHROPIC = ChatDialect("/v1/messages", BLOCKS, parse_message_piece, parse_message_answer, _format_message_break)
 OLLAMA_CHAT = ChatDialect("/api/chat", MESSAGES, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False)
 OLLAMA_GENERATE = ChatDialect(
     "/api/generate", PROMPT, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False
 )
 
-DIALECTS = (CHAT, RESPONSES, OLLAMA_CHAT, OLLAMA_GENERATE)
+DIALECTS = (CHAT, RESPONSES, ANTHROPIC, OLLAMA_CHAT, OLLAMA_GENERATE)
 
 
 NOTE = "x-engrams-memory"
 UNSAVED = "x-engrams-unsaved"
 """Header that says why the user's message was not stored."""
-
-
-def error_body(message: str, kind: str, code: str) -> dict[str, Json]:
-    """Build the body of an OpenAI error."""
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def error_response(status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Build an error answer; ``message`` ends with what to do."""
-    kind = "invalid_request_error" if status < 500 else "upstream_error"
-    return Response(json.dumps(error_body(message, kind, code)), status, dict(headers or {}), "application/json")
 
 
 def sse_event(body: Json) -> bytes:

@@ -127,6 +127,8 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
 
 
 _HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
+# An answer of one token is a check of health or quota. A coding agent's helpers are told what to do by it, by no person.
+_LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
 
 # Open WebUI sends its tasks as a user message made of these sections.
@@ -145,7 +147,9 @@ _HEAD = 600
 
 
 def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> bool:
-    """Detect a client task by header, metadata or prompt."""
+    """Detect a client task by header, metadata, length or prompt."""
+    if "x-claude-code-agent-id" in headers or any(envelope.fields.get(name) == 1 for name in _LENGTHS):
+        return True
     metadata = envelope.fields.get("metadata")
     named = [*(headers.get(name) for name in _HEADERS), metadata.get("task") if isinstance(metadata, dict) else None]
     if any(isinstance(name, str) and name.strip().casefold() not in _CHAT_NAMES for name in named):

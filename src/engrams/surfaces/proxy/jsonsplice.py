@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Json
 
 Span: TypeAlias = tuple[int, int]
@@ -17,6 +18,7 @@ OURS = frozenset({"memory", "memory_id", "memory_top_k", "memory_recency_weight"
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
 _TEXT_PARTS = ("text", "input_text", "output_text")
+_TOOL_PARTS = ("tool_use", "tool_result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +26,18 @@ class ChatRequestLayout:
     """Places of messages and memory in one kind of chat request.
 
     ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the last user
-    message; any other: the member of that name, its end (``instructions``) or its beginning (``prompt``)."""
+    message; content: a text block in the last user message; any other: the member of that name, its end (``instructions``) or its beginning
+    (``prompt``)."""
 
     key: str
-    into: Literal["message", "instructions", "prompt"]
+    into: Literal["message", "content", "instructions", "prompt"]
 
 
 MESSAGES = ChatRequestLayout("messages", "message")
+BLOCKS = ChatRequestLayout("messages", "content")
 INPUT = ChatRequestLayout("input", "instructions")
 PROMPT = ChatRequestLayout("prompt", "prompt")
+_CONTENT = ChatRequestLayout("content", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,12 @@ class ParsedChatRequest:
 
     @property
     def last_user_index(self) -> int:
-        """Index of the last user message; -1: there is none."""
+        """Index of the last user message; -1: there is none.
+
+        One that only hands over results of tools is passed over: nobody said it."""
         for place in range(len(self.messages) - 1, -1, -1):
             message = self.messages[place]
-            if isinstance(message, dict) and message.get("role") == "user":
+            if isinstance(message, dict) and message.get("role") == "user" and not _is_tool_turn(message.get("content")):
                 return place
         return -1
 
@@ -96,6 +103,8 @@ class ParsedChatRequest:
         if self.shape.into == "message":
             at = self.spans[self.last_user_index][0]
             return at, at, json.dumps({"role": "system", "content": memory}) + ","
+        if self.shape.into == "content":
+            return self._find_block_splice(json.dumps({"type": "text", "text": memory}))
         name = self.shape.into
         member = next((member for member in reversed(self.members) if member.key == name), None)
         if member is None:
@@ -107,6 +116,24 @@ class ParsedChatRequest:
         if name == "instructions":
             return member.end - 1, member.end - 1, json.dumps("\n\n" + memory)[1:-1]
         return member.value + 1, member.value + 1, json.dumps(memory + "\n\n")[1:-1]
+
+    def _find_block_splice(self, block: str) -> tuple[int, int, str]:
+        """Find the place of a block in the last user message.
+
+        It stands first, but behind the last block that must lead (results of tools) or ends what the model server caches."""
+        start, end = self.spans[self.last_user_index]
+        inner = _parse(self.text[start:end], _CONTENT)
+        assert inner is not None
+        if not inner.spans:
+            member = next(member for member in reversed(inner.members) if member.key == "content")
+            said = inner.text[member.value : member.end]
+            return start + member.value, start + member.end, f'[{block}, {{"type": "text", "text": {said}}}]'
+        leading = [place for place, part in enumerate(inner.messages) if _must_lead(part)]
+        if leading:
+            at = start + inner.spans[leading[-1]][1]
+            return at, at, f",{block}"
+        at = start + inner.spans[0][0]
+        return at, at, f"{block},"
 
 
 def parse_envelope(raw: bytes, shape: ChatRequestLayout = MESSAGES) -> ParsedChatRequest | None:
@@ -138,7 +165,16 @@ def attachment_types(content: Json) -> tuple[str, ...]:
     if not isinstance(content, list):
         return ()
     types = (str(part.get("type", "")) for part in content if isinstance(part, dict))
-    return tuple(kind for kind in types if kind and kind not in _TEXT_PARTS)
+    return tuple(kind for kind in types if kind and kind not in (*_TEXT_PARTS, *_TOOL_PARTS))
+
+
+def _is_tool_turn(content: Json) -> bool:
+    parts = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return "tool_result" in parts and not set(parts) - {"tool_result", "text"} and not remove_system_texts(text_of(content))
+
+
+def _must_lead(part: Json) -> bool:
+    return isinstance(part, dict) and (part.get("type") == "tool_result" or bool(part.get("cache_control")))
 
 
 def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
@@ -160,7 +196,7 @@ def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
     if _skip_blanks(text, at + 1) != len(text):
         return None
     said = fields.get(shape.key)
-    if isinstance(said, str) and shape is not MESSAGES:
+    if isinstance(said, str) and shape in (INPUT, PROMPT, _CONTENT):
         said, spans = [{"role": "user", "content": said}], ()
     return ParsedChatRequest(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
 

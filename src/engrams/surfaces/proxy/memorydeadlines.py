@@ -10,13 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engrams.engine import MemoryEngine
-from engrams.ports import ModelFollower
+from engrams.ports import EmbedderCard, ModelFollower
 from engrams.surfaces.proxy.calleridentity import ChatCaller
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
+from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Context, Hit, Json, Scope, Turn
+
+if TYPE_CHECKING:
+    from engrams.ports.modelports import Floats
 
 DRAIN_SECONDS = 10.0
 
@@ -97,6 +101,16 @@ class TimeLimitedEngine:
         """Search for an offline answer; None: memory failed."""
         found, _ = await self._run(partial(self._engine.search, _shorten(query), scope=scope, limit=limit), DRAIN_SECONDS)
         return None if found is None else () if found.abstain else found.hits
+
+    @property
+    def embedder(self) -> EmbedderCard:
+        """Facts about memory's embedder."""
+        return self._engine.embedder.card
+
+    async def embed(self, texts: Sequence[str]) -> Floats | None:
+        """Embed texts, float32 [len(texts), dimension]; None: it failed."""
+        found: Floats | None = (await self._run(partial(self._engine.embedder.embed, texts), DRAIN_SECONDS))[0]
+        return found
 
     def store(self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None) -> asyncio.Task[bool]:
         """Store turns in the background, after those of ``after``."""
@@ -191,7 +205,8 @@ class TimeLimitedEngine:
 
 
 def _shorten(query: str) -> str:
-    """Keep the beginning and end of a pasted text."""
+    """Keep a person's own words; of a pasted text beginning and end."""
+    query = remove_system_texts(query) or query
     return query if len(query) <= 2 * _QUERY_END else f"{query[:_QUERY_END]}\n{query[-_QUERY_END:]}"
 
 

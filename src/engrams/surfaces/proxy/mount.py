@@ -18,14 +18,17 @@ from engrams import types
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, cancel_task, run_call, wait_disconnect
+from engrams.surfaces.proxy.apierrors import error_response
 from engrams.surfaces.proxy.chatendpoint import ProxyChatEndpoint
-from engrams.surfaces.proxy.chatprotocols import CHAT, DIALECTS, error_response
+from engrams.surfaces.proxy.chatprotocols import DIALECTS
+from engrams.surfaces.proxy.localmodels import LocalModelEndpoint
 from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, MemoryDeadlines, TimeLimitedEngine
 from engrams.surfaces.proxy.quoteanswers import HOW, QuoteAnswerEndpoint
 from engrams.surfaces.proxy.upstreamservers import UpstreamModelLister, UpstreamRouter, no_upstream_error, response_headers
 from engrams.types import Json
 
-_OPENAI = ("/v1/chat", "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses", "/v1/audio", "/v1/images", "/v1/files")
+_PARTS = ("chat", "completions", "messages", "embeddings", "models", "responses", "audio", "images", "files")
+_OPENAI = tuple(f"/v1/{part}" for part in _PARTS)
 _SWITCH = 0.0005
 """Thread switch interval in seconds; Python's 0.005 would delay every piece of a stream."""
 
@@ -47,18 +50,17 @@ class ProxyMount:
 
     def install(self, app: FastAPI) -> None:
         if not self._upstreams:
-            offline = QuoteAnswerEndpoint(self._memory, self._settings)
-            app.router.routes.append(Route(CHAT.path, offline.chat, methods=["POST"]))
-            app.router.routes.append(Route("/v1/models", offline.models, methods=["GET"]))
-            app.router.routes.append(Route("/v1/models/{name}", offline.models, methods=["GET"]))
+            local = LocalModelEndpoint(self._memory)
+            quotes = {each.path: QuoteAnswerEndpoint(self._memory, self._settings, each).__call__ for each in DIALECTS}
+            posts = {**quotes, "/v1/embeddings": local.embeddings, "/api/embed": local.embed, "/api/embeddings": local.embed}
+            named = {"/v1/models/{name:path}": local.models, "/api/version": local.version}
+            gets = {"/v1/models": local.models, "/api/tags": local.tags, **named}
         else:
-            for dialect in DIALECTS:
-                chat = ProxyChatEndpoint(self._upstreams, self._memory, self._settings, dialect)
-                app.router.routes.append(Route(dialect.path, chat.__call__, methods=["POST"]))
-            if self._upstreams.routes:
-                catalogue = UpstreamModelLister(self._upstreams)
-                app.router.routes.append(Route("/v1/models", catalogue.models, methods=["GET"]))
-                app.router.routes.append(Route("/api/tags", catalogue.tags, methods=["GET"]))
+            posts = {each.path: ProxyChatEndpoint(self._upstreams, self._memory, self._settings, each).__call__ for each in DIALECTS}
+            lister = UpstreamModelLister(self._upstreams)
+            gets = {"/v1/models": lister.models, "/api/tags": lister.tags} if self._upstreams.routes else {}
+        for method, routes in (("POST", posts), ("GET", gets)):
+            app.router.routes += [Route(path, answer, methods=[method]) for path, answer in routes.items()]
         app.mount("/", self._relay_any)
 
     async def start(self) -> None:
@@ -92,12 +94,11 @@ class ProxyMount:
             await send({"type": "websocket.close", "code": 1003, "reason": "engrams relays no web sockets"})
             return
         if not scope.get("engrams.relay"):
-            await error_response(404, f"There is nothing at {scope['path']}. GET /openapi.json lists all paths.", "not_found")(
-                scope, receive, send
-            )
+            text = f"There is nothing at {scope['path']}. GET /openapi.json lists all paths."
+            await error_response(scope["path"], 404, text, "not_found")(scope, receive, send)
             return
         if not self._upstreams:
-            response: Response = error_response(404, _explain_nothing(scope), "not_found")
+            response: Response = error_response(scope["path"], 404, _explain_nothing(scope), "not_found")
             await response(scope, receive, send)
             return
         response = await self._relay(scope, receive)
@@ -109,7 +110,7 @@ class ProxyMount:
         model = await self._find_model(scope, inbound) if self._upstreams.routes else ""
         upstream = self._upstreams.find(model)
         if upstream is None:
-            return no_upstream_error(model)
+            return no_upstream_error(scope["path"], model)
         url = upstream.url_for(scope["raw_path"], scope["query_string"])
         headers = upstream.request_headers(scope["headers"])
 
@@ -117,7 +118,7 @@ class ProxyMount:
             try:
                 found = await upstream.send(scope["method"], url, headers, inbound.body() if inbound.has_body else None)
             except httpx2.HTTPError as fault:
-                return upstream.unreachable_error(fault)
+                return upstream.unreachable_error(scope["path"], fault)
             return RelayResponse(found, response_headers(found, decoded=False), gone)
 
         return await run_call(inbound.wait_departure(), answer)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings
-from engrams.surfaces.proxy.chatprotocols import error_response
+from engrams.surfaces.proxy.apierrors import error_response
 from engrams.types import Json
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
@@ -36,6 +36,7 @@ _HOP_HEADERS = frozenset(
         b"upgrade",
     }
 )
+_KEY_HEADERS = (b"authorization", b"x-api-key")
 _HERE = ("localhost", "127.0.0.1", "::1")
 _CONNECT_SECONDS = 10.0
 
@@ -86,15 +87,15 @@ class UpstreamServer:
         return self._base.copy_with(raw_path=path + (b"?" + query if query else b""))
 
     def request_headers(self, given: Iterable[tuple[bytes, bytes]], *drop: bytes) -> RawHeaders:
-        """Build request headers; the client's bearer token wins over our key."""
+        """Build request headers; the client's own key wins over ours."""
         pairs = [(name.lower(), value) for name, value in given]
         gone = _HOP_HEADERS | _hop_headers(pairs) | {b"host", b"expect", *drop}
         kept = [(name, value) for name, value in pairs if name not in gone and not name.startswith(b"x-engrams-")]
-        token = next((value for name, value in kept if name == b"authorization"), b"").decode("latin-1")
-        if self._key and token.removeprefix("Bearer").strip() in ("", OWN_KEY):
-            kept = [(name, value) for name, value in kept if name != b"authorization"]
-            kept.append((b"authorization", f"Bearer {self._key}".encode()))
-        return kept
+        if not self._key or any(name in _KEY_HEADERS and not _is_placeholder(value) for name, value in kept):
+            return kept
+        anthropic = any(name in (b"anthropic-version", b"x-api-key") for name, _ in kept)
+        ours = (b"x-api-key", self._key.encode()) if anthropic else (b"authorization", f"Bearer {self._key}".encode())
+        return [*((name, value) for name, value in kept if name not in _KEY_HEADERS), ours]
 
     async def send(
         self, method: str, url: httpx2.URL, headers: RawHeaders, content: bytes | AsyncIterator[bytes] | None
@@ -105,13 +106,18 @@ class UpstreamServer:
         request = httpx2.Request(method, url, headers=headers, content=content)
         return await self._client.send(request, stream=True)
 
-    def unreachable_error(self, fault: httpx2.HTTPError, note: dict[str, str] | None = None) -> Response:
+    def unreachable_error(self, path: str, fault: httpx2.HTTPError, note: dict[str, str] | None = None) -> Response:
         """Build the answer for an upstream that does not answer."""
         if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
             text = f"The upstream {self.address} did not answer in time. Try again, or raise `serve.timeout_seconds`."
-            return error_response(504, text, "upstream_timeout", note)
+            return error_response(path, 504, text, "upstream_timeout", note)
         text = f"The upstream {self.address} cannot be reached ({type(fault).__name__}). Is it running? `{self._setting}` names it."
-        return error_response(502, text, "upstream_unreachable", note)
+        return error_response(path, 502, text, "upstream_unreachable", note)
+
+
+def _is_placeholder(value: bytes) -> bool:
+    """Return True for a client's key that means the server's own."""
+    return value.decode("latin-1").removeprefix("Bearer").strip() in ("", OWN_KEY)
 
 
 class UpstreamRouter:
@@ -136,9 +142,10 @@ class UpstreamRouter:
                 await server.close()
 
 
-def no_upstream_error(model: str) -> Response:
+def no_upstream_error(path: str, model: str) -> Response:
     """Build the answer for a model without a server."""
-    return error_response(404, f"No upstream has the model {model!r}. `serve.routes` and `serve.upstream` name them.", "model_not_found")
+    text = f"No upstream has the model {model!r}. `serve.routes` and `serve.upstream` name them."
+    return error_response(path, 404, text, "model_not_found")
 
 
 def response_headers(answer: httpx2.Response, *, decoded: bool) -> RawHeaders:
@@ -184,7 +191,8 @@ class UpstreamModelLister:
                 if isinstance(known, str) and any(fnmatchcase(known, one) for one in models):
                     found.setdefault(known, item)
         if all(items is None for items in lists):
-            return error_response(502, "No upstream answered. Are they running? `serve.routes` names them.", "upstream_unreachable")
+            text = "No upstream answered. Are they running? `serve.routes` names them."
+            return error_response(request.url.path, 502, text, "upstream_unreachable")
         return Response(json.dumps({**head, key: list(found.values())}), media_type="application/json")
 
     async def _list_models(self, server: UpstreamServer, request: Request, key: str) -> list[Json] | None:

@@ -14,7 +14,7 @@ from tests.store.make import BOB, Time, add, at, record, turn
 from engrams.clock import derive_id
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.store.sqlite.rowsalvage import TableShape, _find_statuses, read_rows, read_shapes
+from engrams.store.sqlite.rowsalvage import TableShape, _find_statuses, _mend_records, read_rows, read_shapes
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status
 
 PAGE = 4096
@@ -128,3 +128,17 @@ def test_overwritten_history_tells_no_status() -> None:
     told = ('{"status": "forgotten"}', "[1]", '{"sta', '{"status": "fprgotten"}', None)
     rows: list[tuple[Any, ...]] = [(7, version, 0, "", after) for version, after in enumerate(told)]
     assert _find_statuses([*rows, (8, 1, 0, "", '{"status": "archived"}')], {7}) == {7: "forgotten"}
+
+
+def test_bytes_that_are_no_record_never_take_its_place(cropped: Cropped, tmp_path: Path) -> None:
+    """A header found where none is gives a high version to rubbish: the readable state stays, with the status that history tells."""
+    path = tmp_path / "memory.db"
+    path.write_bytes(cropped.data)
+    shape = next(one for one in cropped.shapes if one.name == "records")
+    rows = read_rows(path, cropped.shapes).rows["records"]
+    true = dict(zip(shape.columns, rows[0], strict=True))
+    rubbish = {**true, "version": 52, "layer": "e\ufffdH", "status": "\r\x19%", "text": f"\x02zY[][]{{}}{true['text']}"}
+    told = [(rows[0][0], 3, 0, "forget", "user", "asked", "{}", '{"status": "forgotten"}')]
+    for history, status in (([], true["status"]), (told, Status.FORGOTTEN)):
+        (kept,) = (row for row in _mend_records([tuple(rubbish.values()), *rows], shape, {}, history) if row[1] == rows[0][1])
+        assert dict(zip(shape.columns, kept, strict=True)) == {**true, "status": status}

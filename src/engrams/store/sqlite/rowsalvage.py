@@ -16,7 +16,7 @@ from engrams.store.sql.namedqueries import execute, fetch_one, query
 from engrams.store.sqlite import connections, schemasetup, termrebuild
 from engrams.store.sqlite.btreepagedecoder import RawDatabasePages
 from engrams.store.sqlite.lostmemories import MemoryRescueLoss
-from engrams.store.sqlite.recordrescue import TableShape, carve_records, is_whole, mend_record
+from engrams.store.sqlite.recordrescue import TableShape, carve_records, decode_whole, is_whole, mend_record
 from engrams.store.sqlite.textdamage import accept_damaged_texts
 from engrams.store.sqlite.valuerepair import mend_row
 from engrams.store.sqlite.vectorrepair import find_damaged
@@ -122,7 +122,7 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
         elif number is not None and len(values) == len(records.types):
             suspect.add(place)
     carved = [row for place in sorted(suspect) for row in carve_records(pages, pages.page(place), records)]
-    found.rows["records"] = _mend_records(carved + found.rows["records"], records, named)
+    found.rows["records"] = _mend_records(carved + found.rows["records"], records, named, found.rows["history"])
     found.rows["records"] += _find_older(pages, records, found)
     kept = {held for row in found.rows["records"] for held in row[:2]}
     found.lost = tuple(sorted(name for number, name in named.items() if not kept.intersection((number, name[0]))))
@@ -160,19 +160,28 @@ def _is_name(values: list[Any]) -> bool:
     return isinstance(values[0], str) and isinstance(values[1], str) and "/" in values[1] and "/" not in values[0]
 
 
-def _mend_records(rows: list[tuple[Any, ...]], shape: TableShape, named: dict[int, tuple[str, str]]) -> list[tuple[Any, ...]]:
+def _mend_records(
+    rows: list[tuple[Any, ...]], shape: TableShape, named: dict[int, tuple[str, str]], history: list[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
     """Correct numbers, ids and owners by what the rest says.
     Values that make no sense are replaced."""
     columns = shape.columns
-    number, id, owner, version, text = (columns.index(name) for name in ("number", "id", "owner", "version", "text"))
+    number, id, owner, version, text, status = (columns.index(name) for name in ("number", "id", "owner", "version", "text", "status"))
     owners = Counter([row[owner] for row in rows] + [one for _, one in named.values()])
     numbers = {one: place for place, (one, _) in named.items()}
     held = {row[id] for row in rows}
     kept: dict[int, tuple[Any, ...]] = {}
     seen, homeless = set[str](), list[tuple[Any, ...]]()
-    # Of a record that is there in several states the newest one counts, and of its copies the whole one.
-    for row in sorted(rows, key=lambda row: (-row[version], not is_whole(shape, row))):
+    newest: dict[str, int] = {}
+    for row in rows:
+        newest[row[id]] = max(row[version], newest.get(row[id], 0))
+    later = _find_statuses(history, {row[number] for row in rows})
+    # Of a record that is there in several states the newest readable one counts, as bytes that are none have any version; of its copies
+    # the whole one.
+    for row in sorted(rows, key=lambda row: (decode_whole(shape, (1, *row[1:])) is None, -row[version], not is_whole(shape, row))):
         values = list(row)
+        if row[version] < newest[row[id]]:
+            values[status] = later.get(row[number], row[status])
         known = named.get(values[number])
         if known and values[id] not in numbers and known[0] not in held:
             values[id] = known[0]

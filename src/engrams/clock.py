@@ -10,6 +10,7 @@ from hashlib import blake2b
 from engrams.errors import InputError
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID_LENGTH = 26
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,9 +67,19 @@ def new_id(moment: datetime) -> str:
     return _write_id(stamp, _id_sequence.next_tail(stamp))
 
 
-def derive_id(moment: datetime, source: str) -> str:
-    """Make a ULID of a moment and the hash of a source."""
-    return _write_id(_id_stamp(moment), int.from_bytes(blake2b(source.encode("utf-8", "replace"), digest_size=10).digest(), "big"))
+def derive_id(moment: datetime, source: str, place: int = 0) -> str:
+    """Make a ULID of a moment and the hash of a source.
+
+    ``place``: ids of one source sort by it."""
+    tail = int.from_bytes(blake2b(source.encode("utf-8", "replace"), digest_size=10).digest(), "big")
+    return _write_id(_id_stamp(moment), (tail + place) & ((1 << 80) - 1))
+
+
+def check_id(id: str) -> str:
+    """Return an id as it is. InputError: it is none."""
+    if len(id) != _ID_LENGTH or not set(id) <= set(_ALPHABET):
+        raise InputError(f"{id!r:.80} is no id of a memory.", hint=f"It has {_ID_LENGTH} lower-case letters and digits.")
+    return id
 
 
 def _id_stamp(moment: datetime) -> int:
@@ -78,7 +89,7 @@ def _id_stamp(moment: datetime) -> int:
 def _write_id(stamp: int, tail: int) -> str:
     value = stamp << 80 | tail
     digits = []
-    for _ in range(26):
+    for _ in range(_ID_LENGTH):
         digits.append(_ALPHABET[value & 31])
         value >>= 5
     return "".join(reversed(digits))

@@ -171,6 +171,18 @@ def test_an_external_id_is_stored_once(store: Store) -> None:
     assert get(store, elsewhere).external_id == get(store, others).external_id == "m1"
 
 
+def test_the_same_record_twice_is_stored_once(store: Store) -> None:
+    """A record with an id and text that are there stores nothing and strengthens nothing; another text with that id is refused."""
+    first = turn("hello")
+    add(store, first)
+    for dedup in (False, True):
+        done = store.commit(batch(NewRecord(first, dedup=dedup)))
+        assert done.existing == {first.id: first.id}
+    assert get(store, first).strength == first.strength
+    with pytest.raises(ConflictError):
+        add(store, replace(turn("another"), id=first.id))
+
+
 def test_an_external_id_counts_within_one_batch_and_after_forgetting(store: Store) -> None:
     """The same external id twice in one batch is stored once, and a forgotten record still holds its own."""
     first, again = turn("one", external_id="m1"), turn("two", external_id="m1")

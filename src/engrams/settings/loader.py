@@ -86,8 +86,8 @@ class Settings(SettingsSection):
 
     _login: str = PrivateAttr("")
 
-    def model_post_init(self, _context: Any, /) -> None:
-        self._login = _find_login()
+    def model_post_init(self, context: Any, /) -> None:
+        self._login = context["login"] if context else _find_login(os.environ)
 
     @property
     def is_volatile(self) -> bool:
@@ -161,7 +161,7 @@ def load(arguments: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     if values.get("sessions.mode") in _SILENT_MODES:
         values |= {"sessions.mode": "local", "incognito": True}
     try:
-        settings = Settings.model_validate(_nest(values))
+        settings = Settings.model_validate(_nest(values), context={"login": _find_login(env)})
     except ValidationError as problem:
         raise _explain(problem, origin) from None
     return LoadedSettings(in_test_mode(settings), origin)
@@ -235,8 +235,10 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
 
 
-def _find_login() -> str:
+def _find_login(env: Mapping[str, str]) -> str:
     """Return the login name; empty where there is none."""
+    if named := next((env[name] for name in ("LOGNAME", "USER", "LNAME", "USERNAME") if env.get(name)), ""):
+        return named
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -1,5 +1,4 @@
-"""Frozen data that every layer shares.
-Times are timezone-aware UTC."""
+"""Frozen data that every layer shares; times are timezone-aware UTC."""
 
 from __future__ import annotations
 
@@ -227,8 +226,8 @@ def _parsed(key: str) -> Scope:
 class Turn:
     """One thing somebody said, as it comes in.
 
-    ``at``: when it was said (None: now). ``external_id``: the sender's own id for it; the same one twice in a scope is stored once.
-    ``caption``: text describing an attached picture or file; it is searchable."""
+    ``at``: when it was said (None: now). ``external_id``: the sender's own id; the same one twice in a scope is stored once, and so is a
+    turn with the same ``id``, which its memory gets (empty: a new one). ``caption``: text of an attached picture; it is searchable."""
 
     text: str
     role: Role = "user"
@@ -238,6 +237,7 @@ class Turn:
     external_id: str = ""
     caption: str = ""
     meta: Meta = field(default_factory=dict)
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

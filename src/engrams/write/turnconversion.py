@@ -118,7 +118,7 @@ def ingest_turn(
         return TurnConversionResult(None, "refused", decisions)
     said = clock.utc(turn.at or now)
     record = Record(
-        id=clock.new_id(said),
+        id=clock.check_id(turn.id) if turn.id else clock.new_id(said),
         scope=scope,
         kind=kind,
         text=kept["text"],

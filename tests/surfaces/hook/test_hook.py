@@ -34,7 +34,9 @@ def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
 
 
 def hooked(home: Path, *arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*START, "--home", str(home), "--user", "ann", *arguments], input=stdin, capture_output=True, timeout=60)
+    return subprocess.run(
+        [*START, "--home", str(home), "--user", "ann", "--seconds", "60", *arguments], input=stdin, capture_output=True, timeout=90
+    )
 
 
 def line(kind: str, content: Any, **more: Any) -> str:
@@ -86,8 +88,8 @@ def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
     """The shell lines of the guide do what it says: what one session was told begins the next."""
     guide = Path(__file__).parents[3] / "docs" / "guides" / "agents.md"
     lines = guide.read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
-    command = " ".join([*START, "--home", str(home), "--user", "ann"])
-    done = subprocess.run(["sh", "-c", lines.replace("engrams hook", command)], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    command = " ".join([*START, "--home", str(home), "--user", "ann", "--seconds", "60"])
+    done = subprocess.run(["sh", "-c", lines.replace("engrams hook", command)], capture_output=True, text=True, cwd=tmp_path, timeout=200)
     assert (done.returncode, done.stderr) == (0, "")
     assert "tabs over spaces" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
@@ -168,8 +170,8 @@ def test_as_a_command(home: Path) -> None:
         ((), b"nonsense", "no event"),
         (("--set", "read.limit=many"), b'{"hook_event_name":"SessionStart"}', "SettingsError"),
         (("--home", "/dev/null/x"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "StoreError"),
-        (("--tokens", "many"), b"{}", "--tokens"),
-        (("--unknown",), b"{}", "ignored"),
+        (("--tokens", "many"), b'{"hook_event_name":"SessionStart"}', "--tokens"),
+        (("--unknown",), b'{"hook_event_name":"SessionStart"}', "ignored"),
         (("--set", "limits.text_bytes=5"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "InputError"),
     ],
 )

@@ -96,13 +96,18 @@ class BatchCommitter:
             found = fetch_first(self._connection, "find_twin", owner, digest, scope, str(record.kind))
             if found is not None:
                 self._existing[record.id] = found[0]
-                self._bump(record.scope.owner, found[0])
+                if found[0] != record.id:
+                    self._bump(record.scope.owner, found[0])
                 return
         number = self._insert(replace(put, record=record), owner, digest)
+        if number is None:
+            self._existing[record.id] = record.id
+            return
         if put.vector is not None:
             recordqueries.save_vector(self._connection, number, put.vector)
 
-    def _insert(self, put: NewRecord, owner: str, digest: bytes) -> int:
+    def _insert(self, put: NewRecord, owner: str, digest: bytes) -> int | None:
+        """Insert a record; None: it is there. ConflictError: its id is another's."""
         record = put.record
         if record.status is Status.PURGED:
             raise InputError("A purged record cannot be added.")
@@ -120,6 +125,8 @@ class BatchCommitter:
         insert = f"INSERT INTO records ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {query('once')}"  # noqa: S608
         rows = fetch_composed(self._connection, insert, [*given.values()])
         if not rows:
+            if fetch_first(self._connection, "find_same", owner, record.id, digest, record.scope.key) is not None:
+                return None
             raise ConflictError(f"The id {record.id!r} exists already.", hint="Give a new record a new id.")
         number = int(rows[0][0])
         self._dialect.post(self._connection, number, words)

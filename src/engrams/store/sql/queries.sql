@@ -66,6 +66,9 @@ SELECT lexemes FROM records WHERE number = ?;
 -- name: find_external
 SELECT id FROM records WHERE owner = ? AND scope = ? AND external_id = ? AND external_id <> '';
 
+-- name: find_same
+SELECT id FROM records WHERE owner = ? AND id = ? AND hash = ? AND scope = ?;
+
 -- name: find_twin
 SELECT id FROM records WHERE owner = ? AND hash = ? AND scope = ? AND kind = ? AND status = 'active' ORDER BY number LIMIT 1;
 

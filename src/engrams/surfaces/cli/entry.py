@@ -1,18 +1,79 @@
-"""Console script; hooks skip the slow command parser."""
+"""Console script; quick commands skip the slow command parser.
+
+Loaded by every command: only small modules of the standard library."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from engrams.surfaces.cli.commandtable import SERVED, arrange
+
+_HELP = frozenset({"-h", "--help"})
+_FILES = ("-", "-f", "--file")
+
 
 def run() -> NoReturn:
-    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
-        sys.exit(import_module("engrams.surfaces.hook.hookrun").main(sys.argv[2:]))
+    """Run the console script."""
+    arguments = arrange(sys.argv[1:])
+    if arguments == ["--version"]:
+        from engrams import __version__
+
+        print(__version__)
+        sys.exit(0)
+    if arguments[:1] == ["hook"] and not _HELP & set(arguments):
+        sys.exit(import_module("engrams.surfaces.hook.hookentry").main(arguments[1:]))
+    if arguments and arguments[0] in SERVED and not _HELP & set(arguments):
+        code = ask_server(arguments)
+        if code is not None:
+            _exit(code)
     from engrams.surfaces.cli.main import run as command
 
     command()
+
+
+def ask_server(arguments: Sequence[str]) -> int | None:
+    """Have a running server run the command; None: nobody did.
+
+    Its output is printed. What the command stores later here has the ids that the server would have given."""
+    if any(word in _FILES or word.startswith(("--file=", "-f")) for word in arguments):
+        return None  # what is read here is not sent around
+    from engrams.ipc.commandclient import CommandClient, find_option
+
+    client = CommandClient(arguments, find_option(arguments, "--home"))
+    answer = client.ask()
+    if answer is None:
+        _share_identity(client.key, client.at, client.reason)
+        return None
+    if "--verbose" in arguments:
+        sys.stderr.write(client.describe_answer(answered=True))
+    for stream, text in ((sys.stdout, answer["out"]), (sys.stderr, answer["err"])):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+        stream.write(text)
+    return int(answer["code"])
+
+
+def _share_identity(key: str, at: float, reason: str) -> None:
+    """Let the command that runs here know the call."""
+    from datetime import UTC, datetime
+
+    from engrams.ipc.callidentity import IDENTITY, CallIdentity
+
+    IDENTITY.set(CallIdentity(key, datetime.fromtimestamp(at, UTC), reason))
+
+
+def _exit(code: int) -> NoReturn:
+    """Exit without tearing down objects, which takes long."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = 0  # the reader (head, less) has gone
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -10,6 +11,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from engrams.ipc.callidentity import IDENTITY
+from engrams.ipc.commandclient import describe_opening
+from engrams.ipc.servedcommand import CURRENT
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -26,6 +31,7 @@ class GlobalOptions:
     overrides: Annotated[
         list[str], typer.Option("--set", help="Set a setting: read.limit=20. Repeatable.", show_default=False, metavar="NAME=VALUE")
     ] = field(default_factory=list)
+    verbose: Annotated[bool, typer.Option("--verbose", help="Tell whether a running server answered.")] = False
     test: Annotated[bool, typer.Option("--test", help="Work on a separate test home inside the home.")] = False
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="The owner of the memory (default: you).", show_default=False, metavar="NAME")
@@ -41,8 +47,10 @@ class GlobalOptions:
         """Load the settings with their origins."""
         from engrams.settings import load
 
-        given = {"home": self.home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._parse_overrides()}
-        return load({name: value for name, value in given.items() if value is not None})
+        served = CURRENT.get()
+        home = self.home if served is None else served.find_home(self.home)
+        given = {"home": home, "preset": self.preset, "user": self.user, "test": self.test or None, **self._parse_overrides()}
+        return load({name: value for name, value in given.items() if value is not None}, served.call.environ if served else None)
 
     def scope(self, settings: Settings) -> tuple[str, ...]:
         """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
@@ -52,10 +60,13 @@ class GlobalOptions:
         return (*owner, *deeper)
 
     @contextmanager
-    def open(self, *, ends_sessions: bool = False, needs_owner: bool = True) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
+    def open(
+        self, *, ends_sessions: bool = False, needs_owner: bool = True, reads: bool = False
+    ) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
         """Open the engine; yield it with the scope.
         ``ends_sessions``: what was spoken here ends with this process; else a command is one step of a session that may go on.
-        ``needs_owner``: False where it concerns no one person."""
+        ``needs_owner``: False where it concerns no one person. ``reads``: the command stores nothing. In a server that runs this command
+        for another process it is the server's engine."""
         from engrams.types import Scope
 
         settings = self.load().settings
@@ -63,6 +74,12 @@ class GlobalOptions:
         settings = settings.model_copy(update={"sessions": ends})
         named = needs_owner or settings.user or settings.sessions.owner == "person" or self.user or self.conversation
         scope = Scope(self.scope(settings)).labels if named else ("session", "nobody")
+        if served := CURRENT.get():
+            yield served.open(settings, writes=not reads), scope
+            return
+        if self.verbose:
+            call = IDENTITY.get()
+            sys.stderr.write(describe_opening(call.reason if call else "this command asks no server"))
         from engrams.build import open as open_engine
 
         engine = open_engine(settings, background=False)

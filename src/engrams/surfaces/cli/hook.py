@@ -31,8 +31,8 @@ def hook(
 
     --project . keeps every folder's memory apart; without it all projects share what they know."""
     # Surfaces load each other by name. entry.py runs `engrams hook` itself; this command shows the help.
-    found = import_module("engrams.surfaces.hook.hookrun")
-    given = {"home": options.home, "preset": options.preset, "user": options.user, "test": options.test or None}
-    pairs = dict(text.split("=", 1) for text in options.overrides if "=" in text)
-    settings = {**pairs, **{name: value for name, value in given.items() if value is not None}}
-    found.run_hook(found.HookCallOptions(settings, options.project or "", tokens, seconds, event))
+    given = {"--home": options.home, "--preset": options.preset, "--user": options.user, "--project": options.project}
+    named = {**given, "--tokens": tokens, "--event": event or None, "--seconds": seconds}
+    words = [word for name, value in named.items() if value is not None for word in (name, str(value))]
+    words += [word for pair in options.overrides for word in ("--set", pair)]
+    import_module("engrams.surfaces.hook.hookentry").main([*words, "--test"] if options.test else words)

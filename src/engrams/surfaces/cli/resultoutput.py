@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TextIO
+
+from engrams.ipc.servedcommand import CURRENT
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _EVERY = 5.0
@@ -41,18 +43,31 @@ def to_json(value: Any) -> Any:
 
 def emit(value: Any) -> None:
     """Print one JSON value on one line of standard output."""
-    ascii_only = "utf" not in (sys.stdout.encoding or "").casefold()
-    print(json.dumps(to_json(value), ensure_ascii=ascii_only))
+    ascii_only = "utf" not in (out_stream().encoding or "").casefold()
+    say(json.dumps(to_json(value), ensure_ascii=ascii_only))
 
 
 def say(text: str = "") -> None:
     """Print a line of the result to standard output."""
-    print(text)
+    print(text, file=out_stream())
 
 
 def note(text: str) -> None:
     """Print a message to standard error."""
-    print(text, file=sys.stderr)
+    served = CURRENT.get()
+    print(text, file=served.err if served else sys.stderr)
+
+
+def out_stream() -> TextIO:
+    """Return standard output, of the process that asked for this command."""
+    served = CURRENT.get()
+    return served.out if served else sys.stdout
+
+
+def environ() -> Mapping[str, str]:
+    """Return the environment, of the process that asked for this command."""
+    served = CURRENT.get()
+    return served.call.environ if served else os.environ
 
 
 def confirm_erase(what: str, word: str) -> None:
@@ -68,7 +83,7 @@ def confirm_erase(what: str, word: str) -> None:
 
 def has_colours() -> bool:
     """Check that standard output is a terminal that wants colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return out_stream().isatty() and not environ().get("NO_COLOR") and environ().get("TERM") != "dumb"
 
 
 def paint(text: str, colour: str) -> str:
@@ -83,7 +98,10 @@ def clean(text: str) -> str:
 
 def terminal_width() -> int:
     """Return the terminal's columns; unlimited for a pipe."""
-    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 200
+    if not out_stream().isatty():
+        return 200
+    served = CURRENT.get()
+    return served.columns if served else shutil.get_terminal_size((100, 24)).columns
 
 
 def text_width(text: str) -> int:

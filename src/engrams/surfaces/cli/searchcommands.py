@@ -34,7 +34,7 @@ def search(
 ) -> None:
     """Find memories that answer a question, best first, with scores."""
     kinds, where, moment = sift.kinds(), sift.where(), times.moment()
-    with options.open() as (engine, scope):
+    with options.open(reads=True) as (engine, scope):
         found = engine.search(query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history)
     if options.json:
         emit({"hits": [hit_to_dict(hit) for hit in found.hits], "abstain": found.abstain, "notes": found.notes})
@@ -59,7 +59,7 @@ def context(
 
     A stable profile, then memories for this question."""
     moment = times.moment()
-    with options.open() as (engine, scope):
+    with options.open(reads=True) as (engine, scope):
         made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
     if options.json:
         shape = {"text": made.text, "prefix": made.prefix, "tail": made.tail, "tokens": made.tokens, "version": made.version}

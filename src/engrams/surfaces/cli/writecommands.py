@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from engrams.clock import derive_id
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.ipc.callidentity import IDENTITY
 from engrams.surfaces.cli.filteroptions import parse_name, parse_value, parse_when
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.memoryformat import print_receipt
@@ -111,10 +113,10 @@ def add(
     given = list(said.read_turns(list(texts or ()), file))
     kept = replace(options, overrides=[*options.overrides, "vault.enabled=true", "vault.git=true"]) if versioned else options
     with kept.open() as (engine, scope):
-        for turn, kind, conversation in given:
+        for number, (turn, kind, conversation) in enumerate(given):
             place = (*scope, "conversation", conversation) if conversation and conversation != options.conversation else scope
             try:
-                receipt = engine.add(turn, scope=place, kind=kind)
+                receipt = _add_once(engine, turn, place, kind, number)
                 _add_triggers(engine, receipt, triggers or ())
             except (InputError, RefusedError) as problem:
                 if file is None and len(texts or ()) == 1:
@@ -139,6 +141,18 @@ def add(
     if all(receipt.outcome == "refused" for receipt in receipts):
         rule = "write.secrets" if engine.settings.enabled else "enabled"
         raise RefusedError("Nothing was stored.", hint=f"The receipt says why; `engrams config {rule}` shows the rule.")
+
+
+def _add_once(engine: MemoryEngine, turn: Turn, scope: tuple[str, ...], kind: Kind, number: int) -> Receipt:
+    """Store a turn once, also where a server that broke off did.
+
+    ``number``: its place in the call, whose identity decides the id."""
+    call = IDENTITY.get()
+    if call is None:
+        return engine.add(turn, scope=scope, kind=kind)
+    turn = replace(turn, id=derive_id(turn.at or call.at, call.key, number))
+    receipt = engine.add(turn, scope=scope, kind=kind)
+    return replace(receipt, outcome="stored") if (receipt.outcome, receipt.id) == ("duplicate", turn.id) else receipt
 
 
 def _add_triggers(engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str]) -> None:

@@ -10,43 +10,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from engrams.surfaces.hook.eventnames import NAMES, RECALL_EVENTS, SECONDS
 from engrams.text.systemtexts import remove_system_texts
 
 AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
 """Form of an answer: ``hookSpecificOutput`` (Claude Code, Codex, Gemini), ``additional_context`` (Cursor), camel case (Copilot)."""
 
-_NAMES = {
-    **dict.fromkeys(("sessionStart",), "SessionStart"),
-    **dict.fromkeys(("BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"), "UserPromptSubmit"),
-    **dict.fromkeys(("AfterAgent", "afterAgentResponse", "agentStop", "stop"), "Stop"),
-    **dict.fromkeys(("PreCompress", "preCompact"), "PreCompact"),
-    **dict.fromkeys(("sessionEnd",), "SessionEnd"),
-}
-"""Other agents' names of an event -> Claude Code's."""
-
-RECALL_EVENTS = ("SessionStart", "UserPromptSubmit")
-"""Events whose answer may carry text for the model."""
-
-KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
-"""Events that bring new messages."""
-
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
-
-
-SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class HookCallOptions:
     """Options of one hook call: settings, project, tokens, time limit, event.
 
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
+    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none.
+    ``unknown``: options that are ignored."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     project: str = ""
     tokens: int | None = None
     seconds: float = SECONDS
     event: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +66,7 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
     roots = body.get("workspace_roots")
     first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return AgentHookEvent(
-        name=_NAMES.get(said, said),
+        name=NAMES.get(said, said),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
         prompt="" if _COMMAND.match(prompt) else prompt,
         answer=remove_system_texts(_text_field(body, "last_assistant_message", "prompt_response", "text")),

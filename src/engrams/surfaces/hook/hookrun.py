@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engrams.errors import InputError
+from engrams.ipc.commandserver import DeclinedCallError
+from engrams.ipc.servedcommand import CURRENT
 from engrams.surfaces.hook.agentevents import (
-    KEEP_EVENTS,
-    RECALL_EVENTS,
-    SECONDS,
     AgentHookEvent,
     HookCallOptions,
     HookEventMessage,
@@ -20,7 +18,7 @@ from engrams.surfaces.hook.agentevents import (
     parse_event,
     project_name,
 )
-from engrams.surfaces.hook.serverrecall import answer_by_server
+from engrams.surfaces.hook.eventnames import RECALL_EVENTS, SECONDS
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -31,72 +29,68 @@ _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
 
 
-def run_hook(call: HookCallOptions) -> int:
-    """Read the event, print the answer, and always return 0.
-
-    Failures are reported on standard error. After ``call.seconds`` the process ends without an answer."""
-    told: list[str] = []
-    worker = threading.Thread(target=_answer_stdin, args=(call, told), daemon=True)
-    worker.start()
-    worker.join(call.seconds)
-    if worker.is_alive():
-        _print_warning(f"memory took longer than {call.seconds:g} s; the agent continues without it")
-        sys.stderr.flush()
-        # A thread that hangs in the store would block the interpreter, and with it the agent.
-        os._exit(0)
-    try:
-        sys.stdout.write("".join(told))
-        sys.stdout.flush()
-    except OSError:
-        # The reader has gone: the rest of the buffer must not fail when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
 def answer_event(call: HookCallOptions, event: AgentHookEvent) -> str:
-    """Recall memory for the event, store its messages, return the answer.
+    """Answer an event with an engine opened in this process.
 
-    A running server of the same home does it; without one the home is opened here."""
-    messages = new_messages(event)
-    served = answer_by_server(call, event, messages)
-    return format_reply(event, answer_here(call, event, messages) if served is None else served)
-
-
-def answer_here(call: HookCallOptions, event: AgentHookEvent, messages: Sequence[HookEventMessage]) -> str:
-    """Answer the event with an engine opened in this process."""
+    Recalls memory and stores the event's messages."""
     from engrams.build import open as open_engine
     from engrams.settings import load
-    from engrams.types import Scope
 
     settings = load(call.settings).settings
     if not settings.enabled:
         return ""
     # An agent calls the hook many times in one session; its own event ends it.
-    settings = settings.model_copy(update={"sessions": settings.sessions.model_copy(update={"end_on_close": "led"})})
+    opened = settings.model_copy(update={"sessions": settings.sessions.model_copy(update={"end_on_close": "led"})})
     waits = event.name in RECALL_EVENTS
-    late = settings.delivery.mode == "pending" and bool(event.session)
-    scope, name = Scope(("user", settings.owner)), project_name(event, call.project)
-    if waits:
-        settings = _without_waiting(settings)
-    with open_engine(settings, background=False) as engine:
-        place = scope.within("project", name) if name else scope
-        text = _recall(engine, event, place, call.tokens, late=late)
-        if messages:
-            # Recall comes first, so that new messages are not recalled.
-            engine.observe([_to_turn(event.session, message) for message in messages], scope=place)
-        # A session unknown to the store has no messages.
-        if event.name == "SessionEnd" and event.session and engine.sessions.state(event.session, scope=place) != "absent":
-            engine.sessions.end(event.session, scope=place)
+    with open_engine(_without_waiting(opened) if waits else opened, background=False) as engine:
+        text = _answer(engine, call, event, settings)
         if not waits:
             engine.drain(call.seconds * _LEARNING_SHARE)
+    return format_reply(event, text)
+
+
+def run_served(arguments: Sequence[str]) -> int:
+    """Answer the event of a hook that asked this process.
+
+    DeclinedCallError: the hook answers it itself."""
+    from engrams.settings import load
+
+    served, call = CURRENT.get(), parse_arguments(arguments)
+    event = parse_event(served.call.stdin.encode(), call.event) if served and not call.unknown else None
+    if served is None or event is None:
+        raise DeclinedCallError("it is no event")
+    home = served.find_home(call.settings.get("home"))
+    settings = load({**call.settings, "home": home}, served.call.environ).settings
+    if not settings.enabled:
+        return 0
+    if event.name in RECALL_EVENTS and _without_waiting(settings, workers=settings.jobs.workers) != settings:
+        raise DeclinedCallError("a language model or a turn before would have to be waited for")
+    served.out.write(format_reply(event, _answer(served.open(settings, writes=False), call, event, settings)))
+    return 0
+
+
+def _answer(engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, settings: Settings) -> str:
+    """Recall for an event, store its messages, end its session."""
+    from engrams.types import Scope
+
+    messages, name = new_messages(event), project_name(event, call.project)
+    scope = Scope(("user", settings.owner))
+    place = scope.within("project", name) if name else scope
+    text = _recall(engine, event, place, call.tokens, late=settings.delivery.mode == "pending" and bool(event.session))
+    if messages:
+        # Recall comes first, so that new messages are not recalled.
+        engine.observe([_to_turn(event.session, message) for message in messages], scope=place)
+    # A session unknown to the store has no messages.
+    if event.name == "SessionEnd" and event.session and engine.sessions.state(event.session, scope=place) != "absent":
+        engine.sessions.end(event.session, scope=place)
     return text
 
 
-def _without_waiting(settings: Settings) -> Settings:
+def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
     """Settings of a process that an agent waits for.
     Facts are extracted at the end of its turn, no language model judges, and what is late is read by the next process."""
     update: dict[str, object] = {
-        "jobs": settings.jobs.model_copy(update={"workers": 0}),
+        "jobs": settings.jobs.model_copy(update={"workers": workers}),
         "delivery": settings.delivery.model_copy(update={"mode": "sync"}),
     }
     if settings.rerank.provider == "listwise":
@@ -134,31 +128,16 @@ def _to_turn(session: str, message: HookEventMessage) -> Turn:
     return Turn(message.text, "assistant" if message.role == "assistant" else "user", session=session, external_id=message.key)
 
 
-def _answer_stdin(call: HookCallOptions, told: list[str]) -> None:
-    try:
-        event = parse_event(sys.stdin.buffer.read(), call.event)
-        if event is None:
-            _print_warning("the input is no event")
-            return
-        if event.name in (*RECALL_EVENTS, *KEEP_EVENTS):
-            told.append(answer_event(call, event))
-    except Exception as fault:  # noqa: BLE001 - a failing memory must not stop the agent
-        _print_warning(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
+def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
+    """Parse the arguments without the slow command parser.
 
-
-def _print_warning(text: str) -> None:
-    sys.stderr.write(f"engrams hook: {text}\n")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run ``engrams hook`` without the slow command parser."""
-    import argparse
-
+    InputError: they are wrong."""
     parser = argparse.ArgumentParser(prog="engrams hook", add_help=False, exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--home")
     parser.add_argument("--preset")
     parser.add_argument("--user", "-u")
     parser.add_argument("--test", action="store_true", default=None)
+    parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--project", default="")
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--event", default="")
@@ -166,13 +145,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--set", action="append", default=[])
     try:
         given, unknown = parser.parse_known_args(list(arguments))
-        if unknown:
-            _print_warning(f"there is no option {' '.join(unknown)}; it is ignored")
     except argparse.ArgumentError as fault:
-        _print_warning(f"{fault}; the agent continues without memory")
-        return 0
+        raise InputError(f"{fault}.", hint="The agent continues without memory.") from None
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     chosen = {name: value for name, value in settings.items() if value is not None}
     seconds = given.seconds if given.seconds > 0 else SECONDS
-    return run_hook(HookCallOptions(chosen, given.project, given.tokens, seconds, given.event))
+    return HookCallOptions(chosen, given.project, given.tokens, seconds, given.event, tuple(unknown))

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -42,14 +43,17 @@ def serve(settings: Settings) -> None:
             f"Preset {settings.preset} needs the model server that it stands before.",
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
-    settings = adopt_upstream(settings)
+    given, settings = settings, adopt_upstream(settings)
     start_export()
     with build.open(settings) as engine, listen(settings.serve) as listener:
         runner = create_server(create_app(engine, settings), settings.serve)
         sys.stdout.write(greeting(settings, listener) + "\n")
         sys.stdout.flush()
         _exit_on_term()
-        with noted_address(settings, address(listener)), BacklogReporter(engine).running(), suppress(KeyboardInterrupt):
+        # Surfaces load each other by name.
+        commands = import_module("engrams.surfaces.cli.servedcommands")
+        answering = commands.serve_commands(engine, settings, given)
+        with noted_address(settings, address(listener)), answering, BacklogReporter(engine).running(), suppress(KeyboardInterrupt):
             runner.run(sockets=[listener])
 
 

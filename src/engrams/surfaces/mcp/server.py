@@ -6,6 +6,7 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,7 @@ def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") 
 
 def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
     """Serve on standard input and output until the client closes them."""
-    with LazyEngine(settings) as engine:
+    with LazyEngine(settings) as engine, _serve_commands(engine, settings):
         create_server(engine, scope, profile).run("stdio")
 
 
@@ -154,11 +155,18 @@ def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) 
     Prints the address. SettingsError: it cannot or must not listen there."""
     import uvicorn
 
-    with listen(host, port) as listener, LazyEngine(settings) as engine:
+    with listen(host, port) as listener, LazyEngine(settings) as engine, _serve_commands(engine, settings):
         sys.stdout.write(f"engrams speaks MCP at {mcp_url(listener)}. Press Ctrl-C to stop.\n")
         sys.stdout.flush()
         config = uvicorn.Config(create_app(create_server(engine, scope, profile)), log_level="warning", access_log=False, ws="none")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _serve_commands(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[None]:
+    """Answer commands and hooks of this user meanwhile."""
+    # Surfaces load each other by name.
+    served: AbstractContextManager[None] = import_module("engrams.surfaces.cli.servedcommands").serve_commands(engine, settings)
+    return served
 
 
 def create_app(server: MCPServer[Any]) -> Starlette:

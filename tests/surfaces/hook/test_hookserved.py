@@ -3,74 +3,57 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ipc.serving import ENTRY, command, served
 
 import engrams
 from engrams import demo
 from engrams.surfaces.hook.agentevents import AgentHookEvent
 from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event
-from engrams.surfaces.hook.serverrecall import find_server
 
-ENTRY = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
 REX = "My dog is called Rex and he is a greyhound."
 
 
 @pytest.fixture
-def served(home: Path) -> Iterator[Path]:
+def served_home(home: Path) -> Iterator[Path]:
     """A home with `engrams serve` on it."""
-    server = subprocess.Popen([*ENTRY, "serve", "--home", str(home), "--user", "ann", "--port", "0"], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not find_server(str(home)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    yield home
-    server.terminate()
-    assert server.wait(30) == 0
+    with served(home, "--user", "ann"):
+        yield home
 
 
 def hooked(home: Path, event: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [*ENTRY, "hook", "--home", str(home), "--user", "ann", "--seconds", "60", *arguments]
-    script = f"import runpy, sys; sys.argv = {command[2:]!r}\ntry:\n    runpy.run_module({command[2]!r}, run_name='__main__')\n"
+    line = [*ENTRY, "hook", "--home", str(home), "--user", "ann", "--seconds", "60", *arguments]
+    script = f"import runpy, sys; sys.argv = {line[2:]!r}\ntry:\n    runpy.run_module({line[2]!r}, run_name='__main__')\n"
     script += "finally:\n    print('opened' if 'engrams.engine' in sys.modules else 'asked', file=sys.stderr)"
     return subprocess.run([sys.executable, "-c", script], input=json.dumps(event), capture_output=True, text=True, timeout=60)
 
 
-def test_the_server_answers(served: Path) -> None:
+def test_the_server_answers(served_home: Path) -> None:
     """Prompts, answers and ends of sessions go to the server; what it has comes back; the hook loads no engine."""
-    first = hooked(served, {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX, "cwd": "/a"}, "--project", ".")
+    first = hooked(served_home, {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX, "cwd": "/a"}, "--project", ".")
     assert (first.returncode, first.stdout, first.stderr) == (0, "", "asked\n")
     stop = {"hook_event_name": "Stop", "session_id": "s1", "last_assistant_message": "Nice to meet Rex.", "cwd": "/a"}
     for _ in range(2):
-        assert hooked(served, stop, "--project", ".").stderr == "asked\n"
-    assert hooked(served, {"hook_event_name": "SessionEnd", "session_id": "s1", "cwd": "/a"}, "--project", ".").stderr == "asked\n"
-    assert hooked(served, {"hook_event_name": "SessionEnd", "session_id": "never", "cwd": "/a"}, "--project", ".").stderr == "asked\n"
+        assert hooked(served_home, stop, "--project", ".").stderr == "asked\n"
+    assert hooked(served_home, {"hook_event_name": "SessionEnd", "session_id": "s1", "cwd": "/a"}, "--project", ".").stderr == "asked\n"
+    assert hooked(served_home, {"hook_event_name": "SessionEnd", "session_id": "never", "cwd": "/a"}, "--project", ".").stderr == "asked\n"
     ask = {"hook_event_name": "UserPromptSubmit", "session_id": "s2", "prompt": "What is my dog called?", "cwd": "/a"}
-    found = hooked(served, ask, "--project", ".")
+    found = hooked(served_home, ask, "--project", ".")
     assert found.stderr == "asked\n" and "greyhound" in found.stdout
-    assert hooked(served, {**ask, "cwd": "/b"}, "--project", ".").stdout == ""
-    listed = subprocess.run([*ENTRY, "list", "--home", str(served), "--user", "ann", "--json"], capture_output=True, text=True, timeout=60)
+    assert hooked(served_home, {**ask, "cwd": "/b"}, "--project", ".").stdout == ""
+    listed = command(served_home, "list", "--user", "ann", "--json")
     assert listed.stdout.count("Nice to meet Rex.") <= 1
 
 
-def test_a_call_with_settings_of_its_own_opens_the_home(served: Path) -> None:
+def test_a_call_with_settings_of_its_own_opens_the_home(served_home: Path) -> None:
     """A server cannot know the caller's settings."""
-    done = hooked(served, {"hook_event_name": "SessionStart", "session_id": "s1"}, "--set", "read.limit=3")
+    done = hooked(served_home, {"hook_event_name": "SessionStart", "session_id": "s1"}, "--set", "read.limit=3")
     assert done.stderr == "opened\n"
-
-
-def test_a_note_of_a_server_that_is_gone(home: Path) -> None:
-    """A dead process, or one that is no server of ours: the home is opened."""
-    home.mkdir(exist_ok=True)
-    for noted in ({"url": "http://127.0.0.1:9", "pid": os.getpid()}, {"url": "x", "pid": 2**30}, {}, []):
-        (home / "serve.json").write_text(json.dumps(noted), "utf-8")
-        done = hooked(home, {"hook_event_name": "SessionStart", "session_id": "s1"})
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "opened\n")
 
 
 def test_work_that_memory_knows_nothing_of(home: Path) -> None:

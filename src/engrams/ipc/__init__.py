@@ -1,0 +1,1 @@
+"""Commands asked of a running process of the same home and user."""

@@ -1,0 +1,75 @@
+"""Names of the commands and of their common options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Set memory up: find a language model, try it, write config.toml."),
+    "add": ("writecommands", "Remember something."),
+    "search": ("searchcommands", "Find memories that answer a question."),
+    "context": ("searchcommands", "Print memory as prompt text within a token budget."),
+    "explain": ("searchcommands", "Explain the results of a search."),
+    "list": ("listshow", "List memories by their fields."),
+    "show": ("listshow", "Show one memory with all its fields and its history."),
+    "history": ("listshow", "Show every change of one memory."),
+    "edit": ("writecommands", "Change a memory."),
+    "forget": ("writecommands", "Forget memories; restore brings them back."),
+    "restore": ("writecommands", "Undo forget, or restore a backup file."),
+    "purge": ("writecommands", "Erase memories for good and show the proof."),
+    "link": ("linkcommands", "Link two memories."),
+    "tag": ("linkcommands", "Tag a memory, or list the tags."),
+    "related": ("linkcommands", "Show memories linked to one memory."),
+    "entities": ("linkcommands", "List people, places and other things, or the memories about one."),
+    "used": ("linkcommands", "Report that recalled memories were used, and whether they helped."),
+    "recall": ("linkcommands", "Recall the newest memories, or those that a question and links lead to."),
+    "import": ("importexport", "Import conversations and memories from files."),
+    "export": ("importexport", "Export memories to a file or folder."),
+    "stats": ("statuscommands", "Count memories."),
+    "status": ("statuscommands", "Show background work: jobs, backlog, failures."),
+    "calibrate": ("statuscommands", "Choose from which nearness on a memory counts as near."),
+    "retry": ("statuscommands", "Run failed jobs again."),
+    "garden": ("gardencommands", "Maintain memory: plan, run or undo merging, pruning and linking."),
+    "config": ("statuscommands", "Show every setting with its value and origin."),
+    "doctor": ("doctor", "Check that everything works, with a hint for each failure."),
+    "hook": ("hook", "Answer a coding agent's hook: recall into its prompts, store its messages."),
+    "install": ("agentinstall", "Connect a coding agent to memory: shows the change, asks, undoes."),
+    "chat": ("chat", "Talk to memory in the terminal."),
+    "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
+    "keys": ("apikeys", "Create, list and revoke API keys of the server."),
+    "safety": ("crisislog", "Store, list and purge records of detected crises."),
+    "feedback": ("feedback", "Store, list and purge people's ratings of their sessions."),
+    "mcp": ("mcp", "Serve memory to agents over MCP."),
+    "demo": ("demo", "Import a sample conversation and ask it questions."),
+    "sync": ("vaultcommands", "Synchronise files and memory, and the remote if one is set."),
+    "log": ("vaultcommands", "Show the history of the files: author, change, time, reason."),
+    "diff": ("vaultcommands", "Show changes in the files."),
+    "blame": ("vaultcommands", "Show the commit and author of each line of a memory's file."),
+    "revert": ("vaultcommands", "Undo one commit; later changes are kept."),
+    "reindex": ("vaultcommands", "Rebuild the database from the files, or the files from it."),
+    "dream": ("vaultcommands", "Move lasting facts from the daily notes into MEMORY.md."),
+    "backup": ("vaultcommands", "Write memory and files to one checked backup file."),
+    "recover": ("vaultcommands", "Restore a backup into a home without memory."),
+    "encrypt": ("encrypt", "Encrypt the home, change its key, decrypt it, or show how it is."),
+    "move": ("postgresmove", "Copy all memory to Postgres, or from there to a file."),
+    "migrate": ("postgresmove", "Make the tables of a Postgres database, or bring them up to date."),
+}
+"""Name -> module and one-line help; `engrams --help` loads no module."""
+
+SERVED = frozenset({"add", "context", "search"})
+"""Commands that a running server answers; hooks are the fourth."""
+
+_FLAGS = frozenset({"--json", "--test", "--verbose"})
+_VALUED = frozenset({"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"})
+"""Options of every command, which may also stand before it."""
+
+
+def arrange(arguments: Sequence[str]) -> list[str]:
+    """Reorder arguments: common options behind the command, help as --help."""
+    first = 0
+    while first < len(arguments) and (arguments[first] in _FLAGS or arguments[first].partition("=")[0] in _VALUED):
+        first += 1 if arguments[first] in _FLAGS or "=" in arguments[first] else 2
+    options, rest = list(arguments[:first]), list(arguments[first:])
+    if rest[:1] == ["help"]:
+        return [*(word for word in rest[1:2] if not word.startswith("-")), "--help"]
+    return [*rest[:1], *options, *rest[1:]] if rest else options

@@ -8,7 +8,7 @@ COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes 
 .DEFAULT_GOAL := help
 MINUTES ?= 60
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
-.PHONY: help run demo test test-all test-postgres campaign check fix coverage-spec bench conformance docs pins clean
+.PHONY: help run demo test test-all test-postgres campaign check fix coverage-spec bench conformance docs site release pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -59,13 +59,19 @@ conformance: .make/test ## Run other projects' own tests against our adapters (f
 docs: .make/test ## Write the generated reference pages anew
 	$(BIN)/python scripts/reference.py
 
+site: .make/test .make/site ## Build the documentation as a site in build/site
+	$(BIN)/python scripts/site.py
+
+release: .make/test .make/release ## Build, check and sign what is committed, in dist; nothing is uploaded
+	$(BIN)/python scripts/release.py build
+
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
 	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
-	$(COMPILE) requirements/postgres.in -c requirements/test.txt -o requirements/postgres.txt
+	for list in postgres site release; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
 
-.make/postgres: requirements/postgres.txt
+.make/postgres .make/site .make/release: .make/%: requirements/%.txt
 	$(INSTALL) --require-hashes -r $<
 	@touch $@
 

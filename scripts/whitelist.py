@@ -181,6 +181,11 @@ _.search_memory
 _.delete_memory
 # LangChain
 LangChainRetriever
+LangChainStore
+_.mget
+_.mset
+_.mdelete
+_.yield_keys
 _._get_relevant_documents
 run_manager
 # LlamaIndex

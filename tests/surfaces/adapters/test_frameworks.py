@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
         ("agentframework", "user: I am allergic to nuts.", ()),
         ("crewai", "/kitchen Alice is allergic to nuts.", ()),
         ("googleadk", "user: I am allergic to nuts.", ()),
-        ("langchain", "Known: The spare key is under the blue flowerpot.", ("langchain-tests",)),
+        ("langchain", "Known: The spare key is under the blue flowerpot.", ()),
         ("llamaindex", "allergic to nuts", ()),
         ("pydanticai", "user: I am allergic to nuts.", ()),
         ("strands", "memory: I am allergic to nuts.", ()),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engrams.surfaces.adapters.crewai import CrewAIStorage as CrewAIStorage
     from engrams.surfaces.adapters.googleadk import GoogleADKMemoryService as GoogleADKMemoryService
     from engrams.surfaces.adapters.langchain import LangChainRetriever as LangChainRetriever
+    from engrams.surfaces.adapters.langchain import LangChainStore as LangChainStore
     from engrams.surfaces.adapters.langgraph import AsyncLangGraphStore as AsyncLangGraphStore
     from engrams.surfaces.adapters.langgraph import LangGraphStore as LangGraphStore
     from engrams.surfaces.adapters.llamaindex import LlamaIndexMemoryBlock as LlamaIndexMemoryBlock
@@ -41,6 +42,7 @@ _MODULES = {
     "CrewAIStorage": "crewai",
     "GoogleADKMemoryService": "googleadk",
     "LangChainRetriever": "langchain",
+    "LangChainStore": "langchain",
     "LlamaIndexMemoryBlock": "llamaindex",
     "PydanticAIConversationStore": "pydanticai",
     "PydanticAIMemory": "pydanticai",

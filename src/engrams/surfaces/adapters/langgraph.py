@@ -15,6 +15,7 @@ from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.base.embed import ensure_embeddings, get_text_at_path
 
 from engrams.surfaces.adapters.itemjournal import read_item
+from engrams.surfaces.adapters.itemvectors import Distance
 from engrams.surfaces.adapters.namespaceditems import (
     Namespace,
     NamespacedItems,
@@ -36,9 +37,10 @@ class LangGraphStoreOperations:
     """LangGraph's operations over the items of an engine."""
 
     def __init__(self, engine: MemoryEngine, scope: ScopeOf, index: Mapping[str, Any] | None, ttl: Mapping[str, Any] | None) -> None:
-        self.items = NamespacedItems(engine, scope, "langgraph")
+        self.items = NamespacedItems(engine, scope, "langgraph", ttl)
         self.embeddings = ensure_embeddings(index["embed"]) if index else None
         self.fields: Sequence[str] = (index or {}).get("fields") or [_WHOLE]
+        self.distance: Distance = (index or {}).get("distance_type") or "cosine"
         self.sweep_minutes = (ttl or {}).get("sweep_interval_minutes") or _SWEEP_MINUTES
 
     def list_texts(self, ops: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -104,7 +106,7 @@ class LangGraphStoreOperations:
         elif self.embeddings is None:
             found = self.items.search(prefix, where, op.query, end)
         else:
-            found = self.items.rank(prefix, where, queries[op.query])
+            found = self.items.rank(prefix, where, queries[op.query], self.distance)
         chosen = list(islice(found, op.offset, end))
         if op.refresh_ttl:
             self.items.refresh([record for record, _ in chosen])

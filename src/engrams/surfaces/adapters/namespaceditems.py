@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from engrams.errors import InputError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, hash_key, list_matching
+from engrams.surfaces.adapters.itemvectors import Distance, encode_vectors, score_vectors
 from engrams.types import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _FILTER_KEY = re.compile(r"[\w.-]+")
 _LONGEST = 150
 _ANY = tuple(status for status in Status if status is not Status.PURGED)
 _REFRESH_SHARE = 0.05
-"""Share of its time to live by which an item's end must move to be written again."""
+"""Share of its time to live by which an item's end must move to be written again, if it lives for a minute or longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,19 @@ class NamespacedItems:
 
     Each is one memory: the value in its metadata, the text as people read it, its end (``valid_to``) by its time to live."""
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeOf, adapter: str) -> None:
+    def __init__(self, engine: MemoryEngine, scope: ScopeOf, adapter: str, ttl: Mapping[str, Any] | None = None) -> None:
+        """Keep items of an adapter in a scope.
+
+        ``ttl``: with ``omit_expired`` false in it, what outlived its time is listed until a sweep purges it; searches never find it."""
         self._engine, self._scope, self._adapter = engine, scope if callable(scope) else Scope.of(scope), adapter
+        self._ttl = ttl or {}
 
     def get(self, namespace: Namespace, key: str) -> Record | None:
         """Return an item's record.
         None: there is none, or its time is over."""
         found = next(iter(self._find_kept(namespace, key)), None)
-        return found if found is not None and (found.valid_to is None or found.valid_to > self._engine.now()) else None
+        over = found is not None and found.valid_to is not None and found.valid_to <= self._engine.now()
+        return None if over and self._omits_expired else found
 
     def write(self, writes: Sequence[NamespacedItemWrite]) -> None:
         """Keep and remove items; a key's last write counts.
@@ -87,14 +92,13 @@ class NamespacedItems:
         found = self._engine.search(query, scope=self._get_owner(prefix), where=self._make_where(prefix, where), limit=limit)
         return [(hit.record, hit.score) for hit in found.hits]
 
-    def rank(self, prefix: Namespace, where: Sequence[Condition | Where], vector: Sequence[float]) -> list[tuple[Record, float]]:
-        """Rank the items that have vectors by their nearest one's cosine."""
-        import numpy as np
-
+    def rank(
+        self, prefix: Namespace, where: Sequence[Condition | Where], vector: Sequence[float], distance: Distance = "cosine"
+    ) -> list[tuple[Record, float]]:
+        """Rank the items that have vectors by their nearest one."""
         indexed = Condition(f"meta.{ITEM}.vectors", "exists", True)
-        records = list(self.find(prefix, [*where, indexed]))
-        query = _normalize(vector)
-        scored = [(record, float(np.max(_decode_vectors(record.meta[ITEM]["vectors"], len(query)) @ query))) for record in records]
+        found = self.find(prefix, [*where, indexed])
+        scored = [(record, score_vectors(record.meta[ITEM], vector, distance)) for record in found]
         return sorted(scored, key=lambda pair: -pair[1])
 
     def list_namespaces(self, prefix: Namespace) -> set[Namespace]:
@@ -107,7 +111,7 @@ class NamespacedItems:
             ttl = record.meta[ITEM]["ttl"]
             if ttl is not None and record.valid_to is not None:
                 end = self._get_end(ttl)
-                if end - record.valid_to > timedelta(minutes=ttl * _REFRESH_SHARE):
+                if end - record.valid_to > timedelta(minutes=ttl * _REFRESH_SHARE if ttl >= 1 else 0):
                     self._engine.edit(record.id, scope=record.scope, fields={"valid_to": end}, reason="read")
 
     def sweep(self) -> int:
@@ -134,7 +138,7 @@ class NamespacedItems:
             "adapter": self._adapter, "namespace": ".".join(write.namespace), "key": write.key, "value": dict(write.value or {}),
             "ttl": write.ttl, "created": created, "updated": self._engine.now().isoformat(),
         }  # fmt: skip
-        vectors = {"vectors": _encode_vectors(write.vectors)} if write.vectors else {}
+        vectors = encode_vectors(write.vectors) if write.vectors else {}
         return {ITEM: {**item, **vectors, "text": write.text}} if write.text else {ITEM: {**item, **vectors}, UNSEARCHED: True}
 
     def _write_fresh(self, scope: Scope, kind: Kind, some: Sequence[tuple[NamespacedItemWrite, Turn]]) -> None:
@@ -194,8 +198,13 @@ class NamespacedItems:
         field, name = f"meta.{ITEM}.namespace", ".".join(prefix)
         below = Where("and", (Condition(field, "gte", f"{name}."), Condition(field, "lt", f"{name}/")))
         inside = (Where("or", (Condition(field, "eq", name), below)),) if prefix else ()
-        alive = Where("or", (Condition("valid_to", "exists", False), Condition("valid_to", "gt", self._engine.now())))
-        return Where("and", (Condition(f"meta.{ITEM}.adapter", "eq", self._adapter), *self._bound_scope(), *inside, alive, *more))
+        until = Where("or", (Condition("valid_to", "exists", False), Condition("valid_to", "gt", self._engine.now())))
+        alive = (until,) if self._omits_expired else ()
+        return Where("and", (Condition(f"meta.{ITEM}.adapter", "eq", self._adapter), *self._bound_scope(), *inside, *alive, *more))
+
+    @property
+    def _omits_expired(self) -> bool:
+        return self._ttl.get("omit_expired") is not False
 
     def _get_end(self, ttl: float) -> datetime:
         return self._engine.now() + timedelta(minutes=ttl)
@@ -270,27 +279,3 @@ def _get_kind(write: NamespacedItemWrite) -> Kind:
 
 def _get_label(write: NamespacedItemWrite) -> str:
     return write.text or f"{'.'.join(write.namespace)}: {write.key}"
-
-
-def _normalize(vector: Sequence[float]) -> Any:
-    import numpy as np
-
-    row = np.asarray(vector, np.float32)
-    return row / max(float(np.linalg.norm(row)), 1e-12)
-
-
-def _encode_vectors(vectors: Sequence[Sequence[float]]) -> str:
-    import numpy as np
-
-    return base64.b64encode(np.stack([_normalize(vector) for vector in vectors]).astype("<f2").tobytes()).decode()
-
-
-def _decode_vectors(text: str, dimension: int) -> Any:
-    import numpy as np
-
-    rows = np.frombuffer(base64.b64decode(text), "<f2").astype(np.float32)
-    if rows.size % dimension:
-        raise InputError(
-            "Items were embedded with another number of dimensions.", hint="Store them anew, or open the store with that model."
-        )
-    return rows.reshape(-1, dimension)

@@ -38,10 +38,14 @@ def test_the_site_holds_every_page(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "site" / version["version"]
     assert [page for page in [*PAGES, "changelog.html"] if not (folder / page).is_file()] == []
     assert "POST /v1/search" in (folder / "reference" / "http.html").read_text("utf-8")
-    found = {entry["location"].partition("#")[0] for entry in json.loads((folder / "search" / "search_index.json").read_text("utf-8"))["docs"]}
+    found = {
+        entry["location"].partition("#")[0] for entry in json.loads((folder / "search" / "search_index.json").read_text("utf-8"))["docs"]
+    }
     assert {"guides/install.html", "reference/python.html", "reference/http.html"} <= found
     loaded = [
-        source for page in folder.rglob("*.html") for source in re.findall(r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text("utf-8"))
+        source
+        for page in folder.rglob("*.html")
+        for source in re.findall(r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text("utf-8"))
     ]
     assert loaded == []
 

@@ -3,9 +3,10 @@
     python scripts/release.py prepare 0.2.0    write the version where it stands, and date the changelog's section
     python scripts/release.py build [FOLDER]   build, check and sign what is committed; by default into dist
 
-`build` takes the files of the last commit, builds sdist and wheel twice and compares the bytes, checks them with twine, installs the wheel
-in an empty environment with the pinned lists and asks it a question. Beside the packages it leaves SHA256SUMS, NOTES.md (the
-changelog's section) and signatures: by gpg where git names a signing key (`user.signingkey`), by sigstore where SIGSTORE_ID_TOKEN is set."""
+`build` takes the files of the last commit, builds sdist and wheel twice and compares the bytes, checks them with twine, installs
+the wheel in an empty environment with the pinned lists and asks it a question. Beside the packages it leaves SHA256SUMS, NOTES.md
+(the changelog's section) and signatures: by gpg where git names a signing key (`user.signingkey`), by sigstore where
+SIGSTORE_ID_TOKEN is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors that a framework made of an item's fields: kept in its metadata, and compared with that of a query."""
+"""Vectors of an item's fields, kept in its metadata."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def build_site(folder: Path) -> Path:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     name = ".".join(version.split(".")[:2])
     shutil.rmtree(folder / name, ignore_errors=True)
-    cli.main(["build", "--quiet", "--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str((folder / name).resolve())], standalone_mode=False)
+    cli.main(["build", "--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str((folder / name).resolve())], standalone_mode=False)
     list_versions(folder, {name: version})
     return folder / name
 

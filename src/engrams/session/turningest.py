@@ -191,7 +191,9 @@ class TurnIngester:
                 raise _make_refusal(journaled.receipts[0])
             return TurnIngestResult(journaled.receipts)
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
-        puts = tuple(replace(put, record=self._mark_echoes(put.record), dedup=explicit) for put in journaled.puts)
+        # One with the sender's own id is what that id names, also where another says the same.
+        marked = tuple(replace(put, record=self._mark_echoes(put.record)) for put in journaled.puts)
+        puts = tuple(replace(put, dedup=explicit and not put.record.external_id) for put in marked)
         if explicit and self._settings.write.infer_tags:
             puts = tuple(replace(put, record=replace(put.record, tags=infer_tags(put.record.search_text))) for put in puts)
         records = tuple(put.record for put in puts)

@@ -82,6 +82,16 @@ def test_a_store_below_a_project_sees_only_what_is_below_it(engine: MemoryEngine
     assert len(values(NamespacedItems(engine, ANN, "t"), ())) == 3
 
 
+def test_equal_values_under_different_keys_stay_apart(engine: MemoryEngine) -> None:
+    """Two keys with the same text are two items; removing one leaves the other."""
+    items = NamespacedItems(engine, ANN, "t")
+    for key in ("a", "b"):
+        put(items, ("n",), key, {"content": "I live in Oslo with my dog"})
+    assert len(values(items, ("n",))) == 2 and items.get(("n",), "a") is not None
+    items.write([NamespacedItemWrite(("n",), "b", None)])
+    assert items.get(("n",), "a") is not None and items.get(("n",), "b") is None
+
+
 def test_odd_names_stay_apart(engine: MemoryEngine) -> None:
     """Long labels, line breaks, slashes and wildcards in namespaces and keys address one item each."""
     items = NamespacedItems(engine, ANN, "t")
@@ -155,6 +165,27 @@ def test_vectors_rank_by_the_nearest_field(engine: MemoryEngine) -> None:
     assert [score for _, score in ranked] == pytest.approx([1, 0.7071], abs=1e-3)
     with pytest.raises(InputError, match="dimensions"):
         items.rank(("n",), (), [1.0, 0, 0, 0])
+
+
+def test_other_distances_rank_too(engine: MemoryEngine) -> None:
+    """An inner product counts lengths, a distance counts what is between; both see vectors as they were given."""
+    items = NamespacedItems(engine, ANN, "t")
+    put(items, ("n",), "short", {"content": "short"}, vectors=[[1.0, 0.0]])
+    put(items, ("n",), "long", {"content": "long"}, vectors=[[3.0, 4.0]])
+    for distance, expected in (("inner_product", {"long": 6.0, "short": 2.0}), ("l2", {"short": -1.0, "long": -17**0.5})):
+        ranked = items.rank(("n",), (), [2.0, 0.0], distance)
+        assert [record.meta[ITEM]["key"] for record, _ in ranked] == list(expected)
+        assert [score for _, score in ranked] == pytest.approx(list(expected.values()), abs=1e-2)
+
+
+def test_what_is_over_is_listed_where_that_is_asked_for(engine: MemoryEngine, clock: SettableClock) -> None:
+    """With `omit_expired` false an item whose time is over is got and listed until a sweep, and never found by a search."""
+    items = NamespacedItems(engine, ANN, "t", {"omit_expired": False})
+    put(items, ("n",), "k", {"content": "It is over soon"}, ttl=0.5)
+    clock.forward(minutes=1)
+    assert items.get(("n",), "k") is not None and len(values(items, ("n",))) == 1
+    assert items.search(("n",), (), "What is over?", 5) == []
+    assert items.sweep() == 1 and items.get(("n",), "k") is None
 
 
 def test_what_is_removed_is_gone(home: Path) -> None:

@@ -172,7 +172,7 @@ def test_other_distances_rank_too(engine: MemoryEngine) -> None:
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("n",), "short", {"content": "short"}, vectors=[[1.0, 0.0]])
     put(items, ("n",), "long", {"content": "long"}, vectors=[[3.0, 4.0]])
-    for distance, expected in (("inner_product", {"long": 6.0, "short": 2.0}), ("l2", {"short": -1.0, "long": -17**0.5})):
+    for distance, expected in (("inner_product", {"long": 6.0, "short": 2.0}), ("l2", {"short": -1.0, "long": -(17**0.5)})):
         ranked = items.rank(("n",), (), [2.0, 0.0], distance)
         assert [record.meta[ITEM]["key"] for record, _ in ranked] == list(expected)
         assert [score for _, score in ranked] == pytest.approx(list(expected.values()), abs=1e-2)

@@ -2,8 +2,9 @@
 
 # ruff: noqa: B018, F821, SLF001
 
-# Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, PyYAML or watchfiles under these names.
+# Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, pickle, PyYAML or watchfiles under these names.
 _.__getattr__
+_.find_class
 _.model_config
 _.model_post_init
 _.do_GET

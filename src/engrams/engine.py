@@ -208,12 +208,12 @@ class MemoryEngine:
 
     def load(
         self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
-        ignored: bool = False, progress: Progress | None = None,
+        ignored: bool = False, user: str = "", progress: Progress | None = None,
     ) -> ImportCounts:  # fmt: skip
         """Import a file, folder or zip; ``-`` is standard input.
-        A repeated import stores nothing twice. The report names broken files, refused whole unless ``skip_bad``, and those that an ignore
-        file names, left out unless ``ignored``; ``imports.undo`` takes its id. InputError: nothing in it can be imported."""
-        return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad, ignored=ignored), progress)
+        A repeated import stores nothing twice. ``user``: whose memories, of a file of several users (``*``: all). Broken files are refused
+        whole unless ``skip_bad``; ``ignored``: those too that an ignore file names. ``imports.undo`` takes the report's id."""
+        return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad, ignored=ignored, user=user), progress)
 
     def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
         """Export everything in the scope; returns the number of memories.

@@ -35,7 +35,7 @@ def test_jsonl_fields_and_their_other_names(load: Any) -> None:
     assert (a.text, a.role, a.speaker, a.session, a.external_id, a.caption) == ("a", "user", "Ann", "3", "7", "cat")
     assert a.at == datetime(2024, 5, 1, 8, tzinfo=UTC)
     assert (b.text, b.role, b.session, items[1].conversation) == ("b", "assistant", "c9", "c9")
-    assert (c.text, c.role, c.meta, items[2].tags) == ("c", "user", {"x": [1]}, ("t", "3"))
+    assert (c.text, c.role, c.meta, c.stated.tags) == ("c", "user", {"x": [1]}, ("t", "3"))
     assert c.at == datetime(2024, 5, 1, 8, tzinfo=UTC)
     assert (d.text, d.speaker, d.session, items[3].conversation) == ("d", "Bob", "s", "c9")
     assert d.at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -221,6 +221,11 @@ def test_measuring_data_reads_whole(name: str) -> None:
     assert [(item.conversation, item.turn.external_id) for item in formats.read(path)] == wanted
 
 
+def _triple(item: Any) -> tuple[str, str, str]:
+    stated = item.turn.stated
+    return stated.subject, stated.predicate, stated.object
+
+
 def test_mem0_exports(load: Any) -> None:
     """Memories come as facts with their id and time, relations as triples, from an object and from a list."""
     extra = {"user_id": "al", "metadata": {"k": 1}, "categories": ["food"]}
@@ -229,9 +234,9 @@ def test_mem0_exports(load: Any) -> None:
     items, bad = load({"results": [memory, {"id": "m2", "memory": ""}], "relations": [relation]})
     assert items[0].turn.external_id == "m1"
     assert items[0].turn.meta == {"user_id": "al", "k": 1}
-    assert items[0].tags == ("food",)
+    assert items[0].turn.stated.tags == ("food",)
     assert items[0].turn.at == datetime(2024, 7, 20, 8, 30, 36, tzinfo=UTC)
-    assert (items[1].subject, items[1].predicate, items[1].object, items[1].turn.text) == ("al", "lives_in", "Rome", "al lives in Rome")
+    assert (*_triple(items[1]), items[1].turn.text) == ("al", "lives_in", "Rome", "al lives in Rome")
     assert len(bad) == 1
     alone, _ = load([memory])
     assert alone == items[:1]
@@ -244,7 +249,7 @@ def test_mcp_memory_server_files(load: Any) -> None:
     relation = {"type": "relation", "from": "Ann", "to": "Acme", "relationType": "works_at"}
     items, bad = load("\n".join(json.dumps(x) for x in (entity, empty, relation, {"type": "entity"}, {"type": "x"})))
     assert [i.turn.text for i in items] == ["Ann: likes tea", "Ann plays chess", "Acme is a company", "Ann works at Acme"]
-    assert (items[3].subject, items[3].predicate, items[3].object) == ("Ann", "works_at", "Acme")
+    assert _triple(items[3]) == ("Ann", "works_at", "Acme")
     assert {i.kind for i in items} == {Kind.FACT}
     assert len(bad) == 2
     graph, _ = load(json.dumps({"entities": [entity, empty], "relations": [relation]}, indent=2))

@@ -8,16 +8,38 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from engrams.errors import EngramsError, InputError
-from engrams.formats import chatgpt, claude, csvtable, engramsjsonl, jsonmessages, locomo, markdownexport, mcpgraph, mem0, plaintext
+from engrams.formats import (
+    basicmemory,
+    chatgpt,
+    claude,
+    cognee,
+    csvtable,
+    engramsjsonl,
+    hindsight,
+    honcho,
+    jsonmessages,
+    langgraph,
+    letta,
+    locomo,
+    markdownexport,
+    mcpgraph,
+    mem0,
+    plaintext,
+    sqlitestores,
+    supermemory,
+    zep,
+)
 from engrams.formats.formatdetection import FORMATS as FORMATS
 from engrams.formats.formatdetection import Format as Format
 from engrams.formats.formatdetection import recognise_format
-from engrams.formats.importfiles import ImportFile as ImportFile
+from engrams.formats.importfile import ImportFile as ImportFile
 from engrams.formats.importfiles import open_parts as open_parts
+from engrams.formats.importpreview import ImportPreview as ImportPreview
 from engrams.formats.jsonstream import read_elements
 from engrams.formats.parseditems import ExportedEdge as ExportedEdge
 from engrams.formats.parseditems import ExportedRecord as ExportedRecord
@@ -42,6 +64,15 @@ _READERS: dict[str, _ReadFunction] = {
     "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
     "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
     "mcp": lambda feed: mcpgraph.read_lines(feed.lines()) if _is_by_line(feed.head) else mcpgraph.read(read_elements(feed.pieces())),
+    "zep": lambda feed: zep.read(read_elements(feed.pieces())),
+    "letta": lambda feed: letta.read(read_elements(feed.pieces())),
+    "cognee": lambda feed: cognee.read(read_elements(feed.pieces())),
+    "hindsight": lambda feed: hindsight.read(read_elements(feed.pieces())),
+    "honcho": lambda feed: honcho.read(read_elements(feed.pieces())),
+    "supermemory": lambda feed: supermemory.read(read_elements(feed.pieces())),
+    "langgraph": lambda feed: langgraph.read(read_elements(feed.pieces())),
+    "basicmemory": lambda feed: basicmemory.read(feed.lines()),
+    "memvara": lambda _: iter((UnreadablePiece(1, "A database of memvara was expected.", broken=True),)),
 }
 
 _ITEM_PATTERNS: dict[str, bytes] = {
@@ -56,12 +87,15 @@ _ITEM_PATTERNS: dict[str, bytes] = {
     "mem0": rb'"memory"\s*:',
     "mcp": rb"[^\s][^\n]*",
 }
+_ANY_ITEM = rb'"(?:id|uuid|external_id|label)"\s*:'
 
 
 def detect(origin: Origin, name: str = "") -> Format:
     """Detect the format of a file by its contents.
 
     ``name``: of the file, where ``origin`` does not tell it. InputError: it cannot be read."""
+    if sqlitestores.is_database(origin):
+        return sqlitestores.detect(origin)
     with open_text(origin) as feed:
         return recognise_format(feed.head, whole=feed.whole, name=name or _file_name(origin))
 
@@ -73,9 +107,35 @@ def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | Unreadab
     cannot be read at all, or the format is unknown."""
     if format != "auto" and format not in FORMATS:
         raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
+    if sqlitestores.is_database(origin):
+        named = sqlitestores.detect(origin)
+        if format not in ("auto", named):
+            raise InputError(f"It is a database of {named}, not {format}.", hint=f"Give --format {named}, or none.")
+        yield from sqlitestores.read(origin)
+        return
     with open_text(origin) as feed:
         chosen = _READERS.get(format) or _READERS[recognise_format(feed.head, whole=feed.whole, name=_file_name(origin))]
         yield from chosen(feed)
+
+
+def preview(source: Path | str, format: str, now: datetime, name: str = "") -> ImportPreview:
+    """Count what an import of a file, folder or zip would bring.
+
+    ``name``: of the file, where its path does not tell it. InputError: it is one file, and cannot be read."""
+    found = ImportPreview()
+    with open_parts(source, name) as parts:
+        for part in parts:
+            try:
+                found.format = detect(part.open(), part.name) if format == "auto" else format
+                for item in read(part.open(), found.format):
+                    found.add(item, now)
+                found.files += 1
+            except InputError as problem:
+                if len(parts) == 1:
+                    raise InputError(f"{part.name}: {problem.message}", hint=problem.hint) from None
+                found.rejected += 1
+                found.bad.append((0, f"{part.name}: {problem.message}"))
+    return found
 
 
 def read_text(origin: Origin) -> str:
@@ -86,9 +146,9 @@ def read_text(origin: Origin) -> str:
 
 def count_items(origin: Origin, format: str = "auto") -> int:
     """Estimate the items of a file; 0 for standard input."""
-    if str(origin) == STDIN:
+    if str(origin) == STDIN or sqlitestores.is_database(origin):
         return 0
-    pattern = re.compile(_ITEM_PATTERNS.get(format) or _ITEM_PATTERNS[detect(origin)])
+    pattern = re.compile(_ITEM_PATTERNS.get(format if format in FORMATS else detect(origin), _ANY_ITEM))
     return sum(sum(1 for _ in pattern.finditer(piece)) for piece in iter_bytes(origin))
 
 

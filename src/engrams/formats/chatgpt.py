@@ -1,4 +1,4 @@
-"""Read ChatGPT exports: conversations as trees with one current branch."""
+"""Read ChatGPT exports: conversations as trees, and saved memories."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, parse_moment, scope_label
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.types import Json, Role, Turn
+from engrams.formats.sourceobjects import SourceObject, convert, make_statement
+from engrams.types import Json, Kind, Role, Turn
 
 _TEXT_TYPES = frozenset({"text", "multimodal_text"})
 _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,300}】")
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Yield user and assistant messages of the current branch."""
+    """Yield messages of the current branch, and saved memories."""
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value
+        elif isinstance(value[1], dict) and "mapping" not in value[1] and isinstance(value[1].get("content"), str):
+            yield from convert(value[0], value[1], _parse_memory)
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("mapping"), dict):
             yield UnreadablePiece(value[0], "A conversation with a mapping was expected.")
         else:
             yield from _read_conversation(value[0], value[1])
+
+
+def _parse_memory(found: SourceObject) -> ParsedTurn | None:
+    """A memory that was switched off is left out."""
+    if found.data.get("enabled") is False:
+        return None
+    text = found.text("content")
+    at = found.moment("created_at", "create_time", "updated_at", "update_time")
+    return make_statement(Turn(text, at=at, external_id=found.label("id") or derive_id("chatgpt memory", text)), kind=Kind.NOTE)
 
 
 def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:

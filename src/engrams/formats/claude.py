@@ -1,24 +1,52 @@
-"""Read Claude exports: conversations with their messages in order."""
+"""Read Claude exports: conversations with their messages in order, and its memory."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, parse_moment, scope_label
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.types import Json, Role, Turn
+from engrams.formats.plaintext import strip_prefix
+from engrams.formats.sourceobjects import place_in
+from engrams.types import Json, Kind, Role, Turn
+
+_HEADING = re.compile(r"\*\*([^*\n]{1,100})\*\*:?|#{1,6}\s+([^\n]{1,100})")
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Yield user and assistant messages, without thinking and tool calls."""
+    """Yield messages, without thinking and tool calls, and its memory."""
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value
+        elif isinstance(value[1], dict) and "conversations_memory" in value[1]:
+            yield from _read_memory(value[1])
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("chat_messages"), list):
             yield UnreadablePiece(value[0], "A conversation with chat_messages was expected.")
         else:
             yield from _read_conversation(value[0], value[1])
+
+
+def _read_memory(held: Mapping[str, Any]) -> Iterator[ParsedTurn]:
+    """Yield a memory line by line, each project's in its scope."""
+    projects = held.get("project_memories")
+    texts = {"": held.get("conversations_memory"), **(projects if isinstance(projects, dict) else {})}
+    for project, text in texts.items():
+        heading = ""
+        for paragraph in re.split(r"\n\s*\n", text) if isinstance(text, str) else ():
+            if found := _HEADING.fullmatch(paragraph.strip()):
+                heading = found[1] or found[2]
+                continue
+            for line in paragraph.splitlines():
+                if kept := strip_prefix(line):
+                    meta = {"heading": heading} if heading else {}
+                    yield ParsedTurn(
+                        Turn(kept, external_id=derive_id("claude memory", project, heading, kept), meta=meta),
+                        "",
+                        Kind.NOTE,
+                        place_in(project=project),
+                    )
 
 
 def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:

@@ -7,24 +7,17 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams.errors import InputError
-from engrams.formats.textdecoder import STDIN, Origin, is_conversations, open_stdin
+from engrams.formats.archivebundles import ArchiveBundle, find_bundles
+from engrams.formats.importfile import ImportFile as ImportFile
+from engrams.formats.textdecoder import STDIN, is_conversations, open_stdin
 
 _IN_MEMORY = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class ImportFile:
-    """One file to import; ``open`` gives its beginning, as often as asked.
-    ``path``: where it lies, if it is a file of its own."""
-
-    name: str
-    open: Callable[[], Origin]
-    path: Path | None = None
+_BESIDE_DATABASES = ("-wal", "-shm", "-journal", ".lock")
+_CHAT_MEMORIES = ("memories.json", "memory.json")
 
 
 @contextmanager
@@ -40,7 +33,8 @@ def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile,
         found = tuple(_list_folder(path, held) if path.is_dir() else _list_file(path, name or path.name, held))
         if not found:
             raise InputError(f"There is no file in {source}.", hint="Hidden files are passed over.")
-        yield found
+        bundles, rest = find_bundles(found) if len(found) > 1 else ([], list(found))
+        yield (*(_join_bundle(bundle, path.name, held) for bundle in bundles), *rest)
 
 
 def _list_folder(folder: Path, held: ExitStack) -> Iterator[ImportFile]:
@@ -62,6 +56,8 @@ def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
     if archive is None or not inside or any(map(is_conversations, inside)):
         # Reading it says what is wrong with it.
         yield ImportFile(name, lambda: path, path)
+        if archive is not None:
+            yield from (ImportFile(each, _opener(archive, each)) for each in sorted(inside) if _is_chat_memory(each))
     elif "[Content_Types].xml" in inside or "mimetype" in inside:
         raise InputError(f"{name} is an Office document or a book, not text.", hint="Save it as text or Markdown, then import that.")
     else:
@@ -78,17 +74,34 @@ def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
     return open_member
 
 
+def _join_bundle(bundle: ArchiveBundle, source: str, held: ExitStack) -> ImportFile:
+    """Copy the files of one export into one."""
+    copy = held.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - ``held`` closes it
+    for piece in bundle.pieces():
+        copy.write(piece)
+    return ImportFile(f"{source}/{bundle.name}", _rewinder(copy))
+
+
 def _copy_stream(name: str, stream: IO[Any], held: ExitStack) -> ImportFile:
     """Copy what can be read only once."""
     copy = held.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - ``held`` closes it
     shutil.copyfileobj(stream, copy)
+    return ImportFile(name, _rewinder(copy))
 
+
+def _rewinder(copy: IO[Any]) -> Callable[[], IO[Any]]:
     def rewind() -> IO[Any]:
         copy.seek(0)
         return copy
 
-    return ImportFile(name, rewind)
+    return rewind
+
+
+def _is_chat_memory(name: str) -> bool:
+    """Tell the file of a chat product's own memory, beside its conversations."""
+    path = PurePosixPath(name)
+    return path.name in _CHAT_MEMORIES or path.parent.name == "memories"
 
 
 def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    return name.endswith(_BESIDE_DATABASES) or any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)

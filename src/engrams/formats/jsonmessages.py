@@ -8,7 +8,7 @@ from typing import Any
 from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment, role_and_speaker, scope_label
 from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.types import Json, Kind, Turn
+from engrams.types import Json, Kind, StatedFields, Turn
 
 TEXT_FIELDS = ("text", "content", "message", "memory")
 ID_FIELDS = ("id", "external_id", "uuid")
@@ -87,8 +87,9 @@ def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation:
         external_id=clean_label(first_filled(value, *ID_FIELDS)) or derive_id(talk, place, text or caption),
         caption=caption if text else "",
         meta=_read_meta(value),
+        stated=StatedFields(tags=_read_tags(value)),
     )
-    return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), tags=_read_tags(value))
+    return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)))
 
 
 def _choose_kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id
 from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.types import Json, Kind, Turn
+from engrams.types import Json, Kind, StatedFields, Turn
 
 
 def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
@@ -55,17 +56,18 @@ def _read_entity(line: int, data: dict[str, Any]) -> Iterator[ParsedTurn | Unrea
         yield UnreadablePiece(line, "An entity with a name and a list of observations was expected.")
         return
     tags = (kind,) if kind else ()
+    meta = {"entity": name, **({"tags": list(tags)} if tags else {})}
     texts = [clean_label(text) for text in seen or ()]
     for text in texts:
         if text:
             whole = text if text.casefold().startswith(name.casefold()) else f"{name}: {text}"
-            turn = Turn(whole, external_id=derive_id("observation", name, text), meta={"entity": name})
-            yield ParsedTurn(turn, "", Kind.FACT, subject=name, tags=tags)
+            turn = Turn(whole, external_id=derive_id("observation", name, text), meta={**meta, "triple": [name, "", ""]})
+            yield ParsedTurn(replace(turn, stated=StatedFields(subject=name, tags=tags)), "", Kind.FACT)
         else:
             yield UnreadablePiece(line, f"An observation of {name} is no text.")
     if kind and not any(texts):
-        turn = Turn(f"{name} is a {kind}", external_id=derive_id("entity", name, kind), meta={"entity": name})
-        yield ParsedTurn(turn, "", Kind.FACT, name, "is", kind, tags)
+        turn = Turn(f"{name} is a {kind}", external_id=derive_id("entity", name, kind), meta={**meta, "triple": [name, "is", kind]})
+        yield ParsedTurn(replace(turn, stated=StatedFields(name, "is", kind, tags=tags)), "", Kind.FACT)
 
 
 def _parse_relation(line: int, data: dict[str, Any]) -> ParsedTurn | UnreadablePiece:
@@ -73,4 +75,5 @@ def _parse_relation(line: int, data: dict[str, Any]) -> ParsedTurn | UnreadableP
     if not all(ends):
         return UnreadablePiece(line, "A relation with from, relationType and to was expected.")
     text = " ".join((ends[0], ends[1].replace("_", " "), ends[2]))
-    return ParsedTurn(Turn(text, external_id=derive_id("relation", *ends)), "", Kind.FACT, ends[0], ends[1], ends[2])
+    stated = StatedFields(ends[0], ends[1], ends[2])
+    return ParsedTurn(Turn(text, external_id=derive_id("relation", *ends), meta={"triple": ends}, stated=stated), "", Kind.FACT)

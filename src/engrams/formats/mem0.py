@@ -1,54 +1,106 @@
-"""Read memories exported from mem0."""
+"""Read memories exported from mem0, hosted or open source, and its history."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
-from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment
+from engrams.formats.fieldparsers import clean_label, derive_id
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.types import Json, Kind, Turn
+from engrams.formats.sourceobjects import SourceObject, convert, make_statement, place_in, predicate_name, state_relation
+from engrams.types import Json, StatedFields, Turn
 
-_META_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "hash")
+_META_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "hash", "structured_attributes")
+_CHANGES = frozenset({"ADD", "UPDATE", "DELETE"})
 
 
 def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    """Yield memories as facts, relations as facts with a triple."""
+    """Yield memories and relations as facts, changes as history."""
+    changes: list[SourceObject] = []
     for place, value in enumerate(values, 1):
         if isinstance(value, UnreadablePiece):
             yield value
-        elif isinstance(value[1], dict) and isinstance(value[1].get("relations"), list):
-            yield from (_parse_relation(value[0], relation) for relation in value[1]["relations"])
-        elif isinstance(value[1], dict) and first_filled(value[1], "memory", "text") is not None:
-            yield _parse_memory(value[0], place, value[1])
-        elif isinstance(value[1], dict) and "memory" not in value[1] and "id" not in value[1]:
+            continue
+        line, data = value
+        held = data if isinstance(data, Mapping) else {}
+        if isinstance(held.get("relations"), list):
+            for relation in held["relations"]:
+                yield from convert(line, relation, _parse_relation, "A relation")
+        elif isinstance(held.get("memories"), list):
+            for at, memory in enumerate(held["memories"], 1):
+                yield from convert(line, memory, lambda found, at=at: parse_memory(found, at))  # type: ignore[misc]
+        elif is_change(held):
+            changes.append(SourceObject(line, held))
+        elif held and not {"memory", "text", "data", "id"} & held.keys():
             continue
         else:
-            yield UnreadablePiece(value[0], "A memory with its text was expected.")
+            yield from convert(line, data, lambda found, at=place: parse_memory(found, at))  # type: ignore[misc]
+    yield from read_changes(changes)
 
 
-def _parse_memory(line: int, place: int, data: dict[str, Any]) -> ParsedTurn | UnreadablePiece:
-    text = message_text(first_filled(data, "memory", "text"))
-    if not text:
-        return UnreadablePiece(line, "The memory has no text.")
-    try:
-        at = parse_moment(first_filled(data, "created_at", "updated_at"))
-    except ValueError as problem:
-        return UnreadablePiece(line, f"This memory was left out: {problem}.")
-    extra, categories = data.get("metadata"), data.get("categories")
-    meta = {name: data[name] for name in _META_FIELDS if isinstance(data.get(name), str)} | (extra if isinstance(extra, dict) else {})
-    tags = tuple(tag for name in categories if (tag := clean_label(name))) if isinstance(categories, list) else ()
+def is_change(data: Mapping[str, Any]) -> bool:
+    """Tell an entry of ``Memory.history``, or of its database."""
+    return "memory_id" in data and data.get("event") in _CHANGES
+
+
+def parse_memory(found: SourceObject, place: object) -> ParsedTurn:
+    """Convert one memory, also the payload of a vector store."""
+    text = found.text("memory", "data", "text")
+    extra = found.data.get("metadata")
+    until = found.moment("expiration_date")
+    stated = StatedFields(tags=found.labels("categories"), valid_to=until and until + timedelta(days=1))
     turn = Turn(
-        text, at=at, session=clean_label(data.get("run_id")), external_id=clean_label(data.get("id")) or derive_id(place, text), meta=meta
+        text,
+        at=found.moment("created_at", "updated_at"),
+        session=found.label("run_id"),
+        external_id=found.label("id") or derive_id(place, text),
+        meta={**found.pick(*_META_FIELDS), **(extra if isinstance(extra, dict) else {})},
+        stated=stated,
     )
-    return ParsedTurn(turn, "", Kind.FACT, tags=tags)
+    where = place_in(agent=found.label("agent_id"), project=found.label("app_id"), conversation=found.label("run_id"))
+    return make_statement(turn, place=where, user=found.label("user_id"))
 
 
-def _parse_relation(line: int, data: Json) -> ParsedTurn | UnreadablePiece:
-    found = data if isinstance(data, dict) else {}
-    ends = [clean_label(found.get(name)) for name in ("source", "relationship", "target")]
-    ends[2] = ends[2] or clean_label(found.get("destination"))
+def read_changes(changes: Iterable[SourceObject]) -> Iterator[ParsedTurn | UnreadablePiece]:
+    """Yield each memory of a history, with its former texts.
+
+    A former text ends when the next one begins. A memory that was deleted is left out, with its former texts."""
+    chains: dict[str, list[SourceObject]] = {}
+    for change in changes:
+        chains.setdefault(clean_label(change.data.get("memory_id")), []).append(change)
+    for id, chain in chains.items():
+        try:
+            yield from _read_chain(id, sorted(chain, key=_order))
+        except ValueError as problem:
+            yield UnreadablePiece(chain[0].line, f"The history of {id} was left out: {problem}.")
+
+
+def _read_chain(id: str, chain: list[SourceObject]) -> Iterator[ParsedTurn]:
+    if chain[-1].data.get("event") == "DELETE" or chain[-1].is_marked("is_deleted"):
+        return
+    texts = [(change.text("new_memory"), _changed_at(change), change) for change in chain if change.text("new_memory")]
+    for number, (text, at, change) in enumerate(texts):
+        until = texts[number + 1][1] if number + 1 < len(texts) else None
+        stated = StatedFields(valid_from=at, valid_to=until, ended_at=until)
+        name = id if until is None and number + 1 == len(texts) else f"{id}:{number + 1}"
+        yield make_statement(Turn(text, at=at, external_id=name, meta=change.pick("actor_id", "role"), stated=stated))
+
+
+def _changed_at(change: SourceObject) -> datetime | None:
+    """Date a change; an update has a time of its own."""
+    names = ("created_at", "updated_at")
+    return change.moment(*(names if change.data.get("event") == "ADD" else names[::-1]))
+
+
+def _order(change: SourceObject) -> tuple[float, int]:
+    at = _changed_at(change)
+    return (at.timestamp() if at else 0.0, ("ADD", "UPDATE", "DELETE").index(change.data["event"]))
+
+
+def _parse_relation(found: SourceObject) -> ParsedTurn:
+    ends = [found.label("source"), predicate_name(found.label("relationship", "relation")), found.label("target", "destination")]
     if not all(ends):
-        return UnreadablePiece(line, "A relation with source, relationship and target was expected.")
-    text = " ".join(end.replace("_", " ") for end in ends)
-    return ParsedTurn(Turn(text, external_id=derive_id("relation", *ends)), "", Kind.FACT, ends[0], ends[1], ends[2])
+        raise ValueError("its source, relationship and target are needed")
+    text, stated = state_relation(*ends)
+    return make_statement(Turn(text, external_id=derive_id("relation", *ends), stated=stated))

@@ -13,16 +13,14 @@ class ParsedTurn:
     """Hold a message, or a memory that another system made.
 
     ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty and is the same
-    each time the file is read. A ``kind`` other than turn makes it an explicit memory; where the source knew them, ``subject``,
-    ``predicate`` and ``object`` give its triple and ``tags`` its labels."""
+    each time the file is read. A ``kind`` other than turn makes it an explicit memory. ``place``: scope labels below the import's own, such
+    as ``("agent", "planner")``; ``user``: whose it is, in a file that holds the memories of several."""
 
     turn: Turn
     conversation: str = ""
     kind: Kind = Kind.TURN
-    subject: str = ""
-    predicate: str = ""
-    object: str = ""
-    tags: tuple[str, ...] = ()
+    place: tuple[str, ...] = ()
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)

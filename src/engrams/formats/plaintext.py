@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,6 +22,8 @@ _RULE = re.compile(r"[-*_=~`|:#>.\s]*")
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _NAME = r"\*{0,2}(?P<name>[^\W\d_][\w .'’&-]{0,39}?)\*{0,2}:\*{0,2}"
 _CHAT_LINE = re.compile(rf"^\s*(?:\[?(?P<at>{_TIME})\]?[\s,-]*)?{_NAME}\s+(?P<text>\S.*)$")
+_DATED = re.compile(r"\[(?:(?P<at>\d{4}-\d\d(?:-\d\d)?)|unknown(?: date)?|no date)\]\.?\s*[-–—:]?\s*(?P<text>\S.*)", re.IGNORECASE)
+_FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$")
 _SAMPLE = 200
 _CHAT_SHARE = 0.6
 _FRONT = "---"
@@ -145,12 +148,15 @@ def _read_list(lines: Iterable[tuple[int, str] | UnreadablePiece], conversation:
             yield line
         elif _HEADING.match(line[1]):
             heading = line[1].strip(" \t#")
-        elif kept := "" if _RULE.fullmatch(line[1]) else strip_prefix(line[1]):
+        elif kept := "" if _RULE.fullmatch(line[1]) or _FENCE.match(line[1]) else strip_prefix(line[1]):
             yield _to_note(kept, line[0], conversation, heading)
 
 
 def _to_note(text: str, place: int, conversation: str, heading: str = "") -> ParsedTurn:
-    meta = {"heading": heading} if heading else {}
-    return ParsedTurn(
-        Turn(text, session=conversation, external_id=derive_id(conversation, place, text), meta=meta), conversation, Kind.NOTE
-    )
+    meta, at, id = {"heading": heading} if heading else {}, None, derive_id(conversation, place, text)
+    if dated := _DATED.fullmatch(text):
+        # Assistants list their memories so when they are asked for all of them.
+        text = dated["text"]
+        with suppress(ValueError):
+            at = parse_moment(f"{dated['at']}-01"[:10]) if dated["at"] else None
+    return ParsedTurn(Turn(text, at=at, session=conversation, external_id=id, meta=meta), conversation, Kind.NOTE)

@@ -193,9 +193,9 @@ class TurnIngester:
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
         # One with the sender's own id is what that id names, also where another says the same.
         marked = tuple(replace(put, record=self._mark_echoes(put.record)) for put in journaled.puts)
-        puts = tuple(replace(put, dedup=explicit and not put.record.external_id) for put in marked)
+        puts = tuple(replace(put, dedup=explicit and not put.record.external_id and put.record.status is Status.ACTIVE) for put in marked)
         if explicit and self._settings.write.infer_tags:
-            puts = tuple(replace(put, record=replace(put.record, tags=infer_tags(put.record.search_text))) for put in puts)
+            puts = tuple(replace(put, record=_add_tags(put.record)) for put in puts)
         records = tuple(put.record for put in puts)
         jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
@@ -334,3 +334,7 @@ def _make_refusal(receipt: Receipt) -> RefusedError:
 
 def _archive(record: Record) -> Record:
     return replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)
+
+
+def _add_tags(record: Record) -> Record:
+    return replace(record, tags=tuple(dict.fromkeys((*record.tags, *infer_tags(record.search_text)))))

@@ -47,6 +47,7 @@ class FileUpload:
     total: int = 0
     error: str = ""
     skip_bad: bool = False
+    user: str = ""
     report: Mapping[str, Any] | None = None
 
 
@@ -74,7 +75,9 @@ class FileUploadStore:
 
     def begin(self, scope: Scope, plan: ImportOptions, length: int = -1) -> FileUpload:
         started = self._clock().isoformat()
-        upload = FileUpload(new_id(self._clock()), scope.key, plan.format, plan.name[:200], length, started, skip_bad=plan.skip_bad)
+        upload = FileUpload(
+            new_id(self._clock()), scope.key, plan.format, plan.name[:200], length, started, skip_bad=plan.skip_bad, user=plan.user
+        )
         place = self._upload_folder(scope.owner, upload.id)
         place.mkdir(parents=True, mode=0o700)
         _write_upload(place, upload)
@@ -144,7 +147,7 @@ class FileUploadStore:
 
         if upload.report is None:
             try:
-                plan = ImportOptions(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id)
+                plan = ImportOptions(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id, user=upload.user)
                 with fileencryption.open_plain(self._folder.parent, place / "file") as file:
                     report = asdict(self._load(file, scope, plan, progress))
             except ClosedError:

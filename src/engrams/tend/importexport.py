@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,8 @@ from engrams.write.ignoredfiles import find_ignore_rule, match_ignore_rule, read
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
+_NAMED = 10
+EVERYONE = "*"
 _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 """Formats with a scope per conversation; the others hold one person's chats."""
 
@@ -92,8 +94,8 @@ class _FileImporter:
             return
         named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
         total = formats.count_items(part.open(), named) if self.progress is not None else 0
-        _check_pieces(formats.read(part.open(), named), skip_bad=self.plan.skip_bad)
-        self.store(formats.read(part.open(), named), named, total)
+        _check_pieces(formats.read(part.open(), named), self.plan)
+        self.store(select_user(formats.read(part.open(), named), self.plan.user), named, total)
         self.report.files += 1
 
     def _find_ignore_rule(self, part: ImportFile) -> str:
@@ -117,18 +119,29 @@ class _FileImporter:
                 self.progress(self.done, max(total, self.done))
 
 
-def _check_pieces(pieces: Iterable[Any], *, skip_bad: bool) -> None:
+def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> None:
     """Read a file once to check it, before anything is stored."""
-    first, good = None, False
+    first, good, users = None, False, set[str]()
     for piece in pieces:
         if not isinstance(piece, UnreadablePiece):
             good = True
-        elif piece.broken and not skip_bad:
+            users.add(getattr(piece, "user", ""))
+        elif piece.broken and not plan.skip_bad:
             raise InputError(_say(piece), hint="Mend the file, or give skip_bad (--skip-bad) to import what can be read of it.")
         else:
             first = first or piece
     if first is not None and not good:
         raise InputError(f"Nothing in it can be imported. {_say(first)}", hint="If its format was detected wrongly, name it (--format).")
+    named = sorted(users - {""})
+    if (len(named) > 1 and not plan.user) or (plan.user not in ("", EVERYONE) and named and plan.user not in named):
+        shown = ", ".join(named[:_NAMED]) + (" …" if len(named) > _NAMED else "")
+        lead = f"It holds the memories of {len(named)} users" if len(named) > 1 else f"It holds nothing of {plan.user!r}, but of"
+        raise InputError(f"{lead}: {shown}.", hint=f"Name one (--from-user NAME), or take all into this memory (--from-user '{EVERYONE}').")
+
+
+def select_user(pieces: Iterable[Any], user: str) -> Iterator[Any]:
+    """Yield the pieces of one user, with those that name none."""
+    return (piece for piece in pieces if user in ("", EVERYONE) or getattr(piece, "user", "") in ("", user))
 
 
 def _say(piece: UnreadablePiece) -> str:
@@ -153,8 +166,8 @@ def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tu
     for item in batch:
         if not isinstance(item, ParsedTurn):
             continue
-        own = item.conversation if alone and item.conversation not in scope.labels else ""
-        place = (scope.within("conversation", own) if own else scope, item.kind)
+        own = ("conversation", item.conversation) if alone and item.conversation else ()
+        place = (_find_place(scope, (*item.place, *own)), item.kind)
         if place != key and group and key is not None:
             yield key, group
             group = []
@@ -164,15 +177,21 @@ def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tu
         yield key, group
 
 
+def _find_place(scope: Scope, labels: Sequence[str]) -> Scope:
+    """Return the scope of an item: below the import's, once each."""
+    for part, name in zip(labels[::2], labels[1::2], strict=True):
+        if name not in scope.labels:
+            scope = scope.within(part, name)
+    return scope
+
+
 def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
         if not turn.session and item.conversation:
             turn = replace(turn, session=item.conversation)
-        extra: Mapping[str, Any] = {"triple": [item.subject, item.predicate, item.object]} if item.subject else {}
-        labels: Mapping[str, Any] = {"tags": list(item.tags)} if item.tags else {}
-        turns.append(replace(turn, meta={**turn.meta, **extra, **labels}) if extra or labels else turn)
+        turns.append(turn)
     try:
         receipts = target.write_turns(turns, scope, kind, "import")
     except (InputError, RefusedError):

@@ -29,7 +29,6 @@ from engrams.types.datamodel import ScopeInput as ScopeInput
 from engrams.types.datamodel import Status as Status
 from engrams.types.datamodel import Tier as Tier
 from engrams.types.datamodel import Topic as Topic
-from engrams.types.datamodel import Turn as Turn
 from engrams.types.datamodel import Vector as Vector
 from engrams.types.datamodel import clean_text as clean_text
 from engrams.types.datamodel import content_hash as content_hash
@@ -52,3 +51,6 @@ from engrams.types.readwriteresults import SearchResult as SearchResult
 from engrams.types.readwriteresults import SearchTraceRow as SearchTraceRow
 from engrams.types.readwriteresults import StageDecision as StageDecision
 from engrams.types.readwriteresults import Trace as Trace
+from engrams.types.turns import NOTHING_STATED as NOTHING_STATED
+from engrams.types.turns import StatedFields as StatedFields
+from engrams.types.turns import Turn as Turn

@@ -223,24 +223,6 @@ def _parsed(key: str) -> Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One thing somebody said, as it comes in.
-
-    ``at``: when it was said (None: now). ``external_id``: the sender's own id; the same one twice in a scope is stored once, and so is a
-    turn with the same ``id``, which its memory gets (empty: a new one). ``caption``: text of an attached picture; it is searchable."""
-
-    text: str
-    role: Role = "user"
-    speaker: str = ""
-    at: datetime | None = None
-    session: str = ""
-    external_id: str = ""
-    caption: str = ""
-    meta: Meta = field(default_factory=dict)
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """A literal quote and the record it was said in."""
 

@@ -176,10 +176,12 @@ class ImportOptions:
     """Options of an import: format, and what is done with bad pieces.
 
     ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the file's). ``mark``: the id that stored
-    memories carry. ``ignored``: import files that an ignore rule excludes, too."""
+    memories carry. ``ignored``: import files that an ignore rule excludes, too. ``user``: whose memories, of a file that holds those of
+    several (empty: refuse such a file; ``*``: everybody's)."""
 
     format: str = "auto"
     skip_bad: bool = False
     name: str = ""
     mark: str = ""
     ignored: bool = False
+    user: str = ""

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from engrams import clock
 from engrams.errors import InputError, ModelError
 from engrams.ports import Embedder, NewRecord
 from engrams.settings import SizeLimitSettings, WriteSettings
 from engrams.text.systemtexts import remove_system_texts
-from engrams.types import LAYER_OF, Json, Kind, Meta, Provenance, Receipt, Record, Scope, StageDecision, Turn, Vector, clean_text
+from engrams.types import (
+    LAYER_OF,
+    NOTHING_STATED,
+    Json,
+    Kind,
+    Meta,
+    Provenance,
+    Receipt,
+    Record,
+    Scope,
+    StageDecision,
+    StatedFields,
+    Status,
+    Turn,
+    Vector,
+    clean_text,
+)
 from engrams.write import piidetection, secrets
 from engrams.write.ignoredfiles import match_ignore_rule
 from engrams.write.statedfacts import fill_procedure
@@ -133,7 +149,29 @@ def ingest_turn(
         trust=TRUST[source],
         meta=_redact_json(meta, settings) if decisions else meta,
     )
+    record = _fill_stated(record, turn.stated, now, settings)
     return TurnConversionResult(fill_procedure(record), "redacted" if decisions else "stored", (*cut, *decisions))
+
+
+def _fill_stated(record: Record, stated: StatedFields, now: datetime, settings: WriteSettings) -> Record:
+    """Fill in what the sender knows; what has ended becomes history."""
+    if stated == NOTHING_STATED:
+        return record
+
+    def clean(text: str) -> str:
+        return clean_secrets(_clean_label(text), settings)[0]
+
+    fields: dict[str, Any] = {name: clean(getattr(stated, name)) for name in ("subject", "predicate", "object", "category")}
+    shares = {name: getattr(stated, name) for name in ("confidence", "importance")}
+    fields |= {name: min(max(value, 0.0), 1.0) for name, value in shares.items() if value is not None}
+    times = {name: getattr(stated, name) for name in ("valid_from", "valid_to", "ended_at", "retired_at")}
+    fields |= {name: clock.utc(at) for name, at in times.items() if at is not None}
+    until = fields.get("valid_to")
+    if until and "ended_at" not in fields:
+        fields["ended_at"] = max(record.recorded_at, min(until, now))
+    over = "retired_at" in fields or (until is not None and until <= now)
+    tags = tuple(dict.fromkeys(tag for each in stated.tags if (tag := clean(each))))
+    return replace(record, status=Status.SUPERSEDED if over else Status.ACTIVE, tags=tags, **fields)
 
 
 def clean_secrets(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from tests.flows.traces import holders, secret
+from tests.formats.samples import SAMPLES
 from tests.surfaces.http.running import running
 
 from engrams.engine import MemoryEngine
@@ -183,3 +184,19 @@ def test_what_an_import_brought_goes_from_the_git_history_too() -> None:
         assert words[1] not in holders(home, words).get("git objects", [])
         assert httpx2.post(url + "/api/reset", params={"git": True}, timeout=60).status_code == 200
         assert holders(home, words[1:]) == {}
+
+
+def test_another_memorys_file_over_rest(api: httpx2.Client) -> None:
+    """A preview over REST counts kinds and history and stores nothing; the import keeps both, and its undo takes both back."""
+    content = json.dumps(SAMPLES["graphiti"])
+    seen = api.post("/import", content=content, params={"dry_run": True}).json()
+    assert (seen["format"], seen["stored"], seen["history"], seen["kinds"]) == ("zep", 4, 1, {"turn": 1, "fact": 3})
+    assert not api.get("/memories").json()["memories"]
+    done = api.post("/import", content=content).json()
+    assert done["stored"] == 4
+    memories = api.get("/memories", params={"status": ["active", "superseded"]}).json()["memories"]
+    assert {(one["text"], one["status"]) for one in memories} >= {("Ann works at Acme", "superseded"), ("Ann works at Globex", "active")}
+    assert api.post(f"/imports/{done['id']}/undo").json()["removed"] >= 4
+    two = json.dumps([{"memory": "x", "id": name, "user_id": name} for name in "ab"])
+    assert api.post("/import", content=two).status_code == 400
+    assert api.post("/import", content=two, params={"from_user": "a"}).json()["stored"] == 1

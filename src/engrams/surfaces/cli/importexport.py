@@ -15,11 +15,10 @@ import typer
 from engrams.errors import ConflictError, InputError
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.resultoutput import clean, emit, note, paint, print_table, say, show_progress
-from engrams.types import ImportOptions
+from engrams.types import ImportOptions, Scope
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-    from engrams.formats import ImportFile
 
 app = new_app()
 
@@ -38,6 +37,7 @@ def import_(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read the files and count their contents.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")] = False,
+    from_user: Annotated[str, typer.Option(help="Of a file of several users, whose memories; * takes all.", metavar="NAME")] = "",
     ignored: Annotated[bool, typer.Option("--include-ignored", help="Also files that .gitignore or .secretsignore name.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
     undo: Annotated[str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")] = "",
@@ -45,7 +45,8 @@ def import_(
 ) -> None:
     """Import conversations and memories from files.
 
-    ChatGPT, Claude, mem0, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own export.
+    ChatGPT, Claude, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory, memvara, basic-memory, LangGraph, MCP memory, JSON,
+    JSONL, CSV, Markdown, text, engrams' own export.
 
     Doing it twice stores nothing twice; interrupted, it goes on where it was. A broken file is refused whole."""
     if listed or undo:
@@ -56,7 +57,7 @@ def import_(
     results = (
         _preview_files(files, format)
         if dry_run
-        else _import_files(options, files, ImportOptions(format, skip_bad, ignored=ignored), wait=wait)
+        else _import_files(options, files, ImportOptions(format, skip_bad, ignored=ignored, user=from_user), wait=wait)
     )
     if options.json:
         emit(results[0] if len(results) == 1 else results)
@@ -120,47 +121,26 @@ def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: 
     start = time.perf_counter()
     with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
         source = file if file == "-" else Path(file)
-        report = engine.load(source, scope=scope, format=plan.format, skip_bad=plan.skip_bad, ignored=plan.ignored, progress=bar)
+        report = engine.imports.load(source, Scope.of(scope), plan, bar)
     bad = [{"line": line, "message": message} for line, message in report.bad]
     return {"file": file, **asdict(report), "bad": bad, "seconds": round(time.perf_counter() - start, 3)}
 
 
 def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
     from engrams import formats
+    from engrams.clock import now
 
     results = []
     for file in files:
-        with formats.open_parts(file) as parts:
-            results.append({**_EMPTY, "file": file, "bad": [], "scopes": {}, "format": "", "dry_run": True})
-            for part in parts:
-                _preview_part(part, format, results[-1], alone=len(parts) == 1 == len(files))
+        try:
+            found = asdict(formats.preview(file, format, now()))
+        except InputError as problem:
+            if len(files) == 1:
+                raise
+            found = asdict(formats.ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")]))
+        bad = [{"line": line, "message": message} for line, message in found["bad"]]
+        results.append({**_EMPTY, **found, "file": file, "bad": bad, "dry_run": True})
     return results
-
-
-def _preview_part(part: ImportFile, format: str, result: dict[str, Any], *, alone: bool) -> None:
-    from engrams import formats
-
-    try:
-        result["format"] = formats.detect(part.open(), part.name) if format == "auto" else format
-        for item in formats.read(part.open(), result["format"]):
-            match item:
-                case formats.UnreadablePiece():
-                    result["bad"].append({"line": item.line, "message": item.message})
-                case formats.ExportedEdge():
-                    result["edges"] += 1
-                case formats.ExportedRecord():
-                    result["stored"] += 1
-                    result["edges"] += len(item.edges)
-                case formats.ParsedTurn():
-                    result["stored"] += 1
-                    name = item.conversation or "-"
-                    result["scopes"][name] = result["scopes"].get(name, 0) + 1
-        result["files"] += 1
-    except InputError as problem:
-        if alone:
-            raise InputError(f"{part.name}: {problem.message}", hint=problem.hint) from None
-        result["rejected"] += 1
-        result["bad"].append({"line": 0, "message": f"{part.name}: {problem.message}"})
 
 
 def _list_imports(options: GlobalOptions) -> None:
@@ -194,11 +174,17 @@ def _print_result(result: dict[str, Any]) -> None:
         for name, words in (("existing", "already stored"), ("refused", "refused"), ("edges", "links"))
         if result[name]
     ]
+    if result.get("history"):
+        parts.append(f"{result['history']} of them history")
     if result["files"] > 1 or result["rejected"]:
         parts.append(f"from {result['files']} of {result['files'] + result['rejected']} files")
     did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
     places = f" in {len(result['scopes'])} places" if len(result["scopes"]) > 1 else ""
     say(f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places}, {result['seconds']:.1f} s")
+    if result.get("kinds"):
+        note(", ".join(f"{kind}: {number}" for kind, number in sorted(result["kinds"].items())))
+    if len(result.get("users", ())) > 1:
+        note(f"of several users: {clean(', '.join(sorted(result['users'])))} (--from-user chooses)")
     for ignored in result["ignored"][:_SHOWN]:
         note(f"not imported, as an ignore rule says: {clean(ignored)} (--include-ignored imports it)")
     if len(result["ignored"]) > _SHOWN:

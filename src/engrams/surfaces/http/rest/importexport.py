@@ -16,6 +16,8 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
+from engrams import formats
+from engrams.clock import now
 from engrams.errors import NotFoundError, RefusedError
 from engrams.formats import Format
 from engrams.settings import Settings
@@ -31,6 +33,7 @@ _BAD = 1000
 
 FormatParam = Annotated[Literal["auto", Format], Query(description="What the file is; auto looks.")]
 NameParam = Annotated[str, Query(description="The file's name: lists the import by it, and tells a table by .csv.", max_length=200)]
+UserParam = Annotated[str, Query(description="Of a file of several users, whose memories; * takes all.", max_length=200)]
 SkipParam = Annotated[bool, Query(description="Import what can be read of a broken file, too.")]
 _FILE: dict[str, Any] = {"requestBody": {"required": False, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
@@ -56,6 +59,17 @@ class ImportCountsResponse(BaseModel):
     ignored: list[str] = []
     bad: list[UnreadableLineResponse]
     scopes: dict[str, int]
+
+
+class ImportPreviewResponse(ImportCountsResponse):
+    """Counts of what an import would bring; nothing is stored.
+
+    ``kinds``: by kind; ``users``: by the users that the file names; ``history``: those that are not true any more."""
+
+    format: str
+    history: int
+    kinds: dict[str, int]
+    users: dict[str, int]
 
 
 class ImportProgressResponse(BaseModel):
@@ -127,18 +141,27 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
 
     @routes.post("/import", responses=error_responses(), openapi_extra=_FILE)
     async def load(
-        request: Request, caller: ScopedCaller, format: FormatParam = "auto", name: NameParam = "", skip_bad: SkipParam = False
-    ) -> ImportCountsResponse:
+        request: Request,
+        caller: ScopedCaller,
+        format: FormatParam = "auto",
+        name: NameParam = "",
+        skip_bad: SkipParam = False,
+        from_user: UserParam = "",
+        dry_run: Annotated[bool, Query(description="Only count what is in it.")] = False,
+    ) -> ImportPreviewResponse | ImportCountsResponse:
         """Import a file, sent as the body, and wait for it.
 
-        Importing it twice stores nothing twice. A broken file is refused with the line."""
+        `dry_run` only counts. Importing it twice stores nothing twice. A broken file is refused with the line."""
         _require_disk(settings)
         with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
             path = Path(folder) / "file"
             with path.open("wb") as file:
                 async for chunk in _read_limited(request, 0, settings.serve.upload_bytes):
                     await asyncio.to_thread(file.write, chunk)
-            plan = ImportOptions(format, skip_bad, name or "uploaded file")
+            if dry_run:
+                found = await asyncio.to_thread(formats.preview, path, format, now(), name)
+                return ImportPreviewResponse.model_validate(_to_counts(asdict(found)))
+            plan = ImportOptions(format, skip_bad, name or "uploaded file", user=from_user)
             report = await asyncio.to_thread(caller.engine.imports.load, path, caller.scope, plan, None)
         return _to_report(asdict(report))
 
@@ -152,6 +175,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         format: FormatParam = "auto",
         name: NameParam = "",
         skip_bad: SkipParam = False,
+        from_user: UserParam = "",
         upload_length: Annotated[int | None, Header(ge=0, description="The file's bytes; without it the body is all of it.")] = None,
     ) -> ImportProgressResponse:
         """Start a background import; the body is the file or its beginning.
@@ -161,7 +185,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         length = -1 if upload_length is None else upload_length
         if length > settings.serve.upload_bytes:
             raise _too_large(settings.serve.upload_bytes)
-        upload = await asyncio.to_thread(uploads.begin, caller.scope, ImportOptions(format, skip_bad, name), length)
+        upload = await asyncio.to_thread(uploads.begin, caller.scope, ImportOptions(format, skip_bad, name, user=from_user), length)
         response.headers["location"] = f"/v1/imports/{upload.id}"
         return await _receive_piece(request, caller, upload.id, 0, settings)
 
@@ -261,8 +285,12 @@ def _read_chunks(path: Path) -> Iterator[bytes]:
 
 
 def _to_report(report: Mapping[str, Any]) -> ImportCountsResponse:
+    return ImportCountsResponse.model_validate(_to_counts(report))
+
+
+def _to_counts(report: Mapping[str, Any]) -> dict[str, Any]:
     bad = [UnreadableLineResponse(line=line, message=message) for line, message in report["bad"][:_BAD]]
-    return ImportCountsResponse.model_validate({**report, "bad": bad})
+    return {"existing": 0, "refused": 0, **report, "bad": bad}
 
 
 def _to_status(one: FileUpload, received: int, logged: ImportRun | None) -> ImportProgressResponse:

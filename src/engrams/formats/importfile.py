@@ -1,0 +1,19 @@
+"""One file of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engrams.formats.textdecoder import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFile:
+    """One file to import; ``open`` gives its beginning, as often as asked.
+    ``path``: where it lies, if it is a file of its own."""
+
+    name: str
+    open: Callable[[], Origin]
+    path: Path | None = None

@@ -1,0 +1,52 @@
+"""Turns as they come in, and what their senders know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from engrams.types.datamodel import Meta, Role
+
+
+@dataclass(frozen=True, slots=True)
+class StatedFields:
+    """Fields of a memory that its sender knows.
+
+    ``valid_from``/``valid_to``: when it was true in the world. ``ended_at``: when its source learned of ``valid_to``; ``retired_at``: when
+    its source gave it up. One that has ended or was given up is stored as history, as superseded. ``confidence`` and ``importance``
+    are 0..1 (None: not known)."""
+
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    ended_at: datetime | None = None
+    retired_at: datetime | None = None
+    confidence: float | None = None
+    importance: float | None = None
+
+
+NOTHING_STATED = StatedFields()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing somebody said, as it comes in.
+
+    ``at``: when it was said (None: now). ``external_id``: the sender's own id; the same one twice in a scope is stored once, and so is a
+    turn with the same ``id``, which its memory gets (empty: a new one). ``caption``: text of an attached picture; it is searchable.
+    ``stated``: what else is known of it."""
+
+    text: str
+    role: Role = "user"
+    speaker: str = ""
+    at: datetime | None = None
+    session: str = ""
+    external_id: str = ""
+    caption: str = ""
+    meta: Meta = field(default_factory=dict)
+    id: str = ""
+    stated: StatedFields = NOTHING_STATED

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from engrams.tend.garden.rulejobs import PlannedGardenStep as PlannedGardenStep
     from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
     from engrams.tend.importruns import ImportRun as ImportRun
+    from engrams.tend.webhookregistry import Webhook as Webhook
+    from engrams.tend.webhookregistry import WebhookEvent as WebhookEvent
+    from engrams.tend.webhookregistry import WebhookRegistry
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPaths, BackupResult
     from engrams.write.purgeplan import PurgeCandidate as PurgeCandidate
@@ -216,9 +219,15 @@ def uploads(engine: MemoryEngine) -> FileUploadStore:
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    return FileUploadStore(
-        engine.store, engine.imports.load, engine.settings.home.expanduser() / "uploads", engine.now, engine.settings.jobs
-    )
+    folder = engine.settings.home.expanduser() / "uploads"
+    return FileUploadStore(engine.store, engine.imports.load, folder, engine.now, engine.settings.jobs)
+
+
+def webhooks(engine: MemoryEngine) -> WebhookRegistry:
+    """Open the registry of the web hooks of an engine's owners."""
+    from engrams.tend.webhookregistry import WebhookRegistry
+
+    return WebhookRegistry(engine.store, engine.now)
 
 
 def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupResult:

@@ -28,6 +28,7 @@ from engrams.ports import (
     SWEEP,
     TOPICS,
     WAKE,
+    WEBHOOK,
     ChatModel,
     Clock,
     Embedder,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from engrams.tend.memorypurge import MemoryPurger
     from engrams.tend.memorytiers import MemoryTiers
     from engrams.tend.topics import MemoryTopics
+    from engrams.tend.webhookdelivery import WebhookDeliverer
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +310,12 @@ class EngineComponents:
         deps = self.deps
         return FactReviewer(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
 
+    @cached_property
+    def webhooks(self) -> WebhookDeliverer:
+        from engrams.tend.webhookdelivery import WebhookDeliverer
+
+        return WebhookDeliverer(self.deps.store, self.deps.clock, self.deps.settings.serve.allow_private_webhooks)
+
     def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
         """Build the registry of imports, whose undo purges memories."""
         from engrams.tend.importexport import ImportTarget
@@ -346,8 +354,6 @@ class EngineComponents:
         found = searchpipeline.search(ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps)
         return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
 
-    # ---------------------------------------------------------------------------------------------------------- jobs
-
     def _make_handlers(self) -> dict[str, Handler]:
         """Map job kinds to handlers, loaded by their first job."""
         return {
@@ -360,6 +366,7 @@ class EngineComponents:
             TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
             POLICY: lambda job: self.finaliser.review(job),  # noqa: PLW0108 - created by its first job
             ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
+            WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job
             REVIEW: lambda job: self.review.run(job),  # noqa: PLW0108 - created by its first job
             **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
             **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
@@ -370,7 +377,8 @@ class EngineComponents:
         from engrams.session.sessionlifecycle import IdleSessionSweeper
 
         deps = self.deps
-        return {IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep: deps.settings.sessions.sweep_seconds}
+        sweep = IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep
+        return {sweep: deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
 
     def _plan_work(self) -> None:
         """Enqueue backfill and sweeps where they are due."""

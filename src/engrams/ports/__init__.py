@@ -35,6 +35,7 @@ from engrams.ports.jobqueue import ROLL as ROLL
 from engrams.ports.jobqueue import SWEEP as SWEEP
 from engrams.ports.jobqueue import TOPICS as TOPICS
 from engrams.ports.jobqueue import WAKE as WAKE
+from engrams.ports.jobqueue import WEBHOOK as WEBHOOK
 from engrams.ports.jobqueue import Job as Job
 from engrams.ports.jobqueue import JobClaim as JobClaim
 from engrams.ports.jobqueue import JobFailure as JobFailure

@@ -49,6 +49,9 @@ class ServeSettings(SettingsSection):
     backlog_seconds: float = Field(
         60.0, ge=0, description="Seconds between two lines on standard error about background work, while there is some. 0: none."
     )
+    allow_private_webhooks: bool = Field(
+        False, description="Let web hooks go to this machine and to private networks, not only to public addresses."
+    )
     allow_reset: bool = Field(False, description="Let POST /api/reset erase everything; else only `engrams purge --all` does.")
 
 

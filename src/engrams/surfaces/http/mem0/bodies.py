@@ -190,12 +190,18 @@ class Mem0AddRequest(Mem0ScopedRequest):
 
 class Mem0SearchRequest(Mem0ScopedRequest):
     query: str
+    categories: list[str] | None = None
+    show_expired: StrictBool = False
+    latest_only: StrictBool = True
     top_k: Count | None = Field(None, ge=0, le=MOST)
     limit: Count | None = Field(None, ge=0, le=MOST)
     threshold: Measure | None = None
 
 
 class Mem0ListRequest(Mem0ScopedRequest):
+    categories: list[str] | None = None
+    show_expired: StrictBool = False
+    latest_only: StrictBool = True
     start_date: str | None = None
     end_date: str | None = None
 

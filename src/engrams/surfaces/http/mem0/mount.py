@@ -6,11 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
+from engrams.build import webhooks
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.settings import Settings
 from engrams.surfaces.http.loadmounts import RouterMount
-from engrams.surfaces.http.mem0 import bodies, opensourcepaths, operations
+from engrams.surfaces.http.mem0 import bodies, opensourcepaths, operations, projectpaths, webhookpaths
 from engrams.surfaces.http.mem0.filters import LABELS, find_target, parse_filters
 from engrams.surfaces.http.rest.calleridentity import find_caller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
@@ -71,9 +72,11 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         return operations.edit_memory(request, id, body, settings)
 
     @routes.delete("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def forget(request: Request, id: str) -> bodies.Mem0MessageResponse:
+    def forget(
+        request: Request, id: str, delete_linked: Annotated[bool, Query(description="Also what it superseded, and what that did.")] = False
+    ) -> bodies.Mem0MessageResponse:
         """Forget a memory; it can be restored."""
-        operations.forget_memory(request, id)
+        operations.forget_memory(request, id, delete_linked)
         return bodies.Mem0MessageResponse(message="Memory deleted successfully!")
 
     @routes.get("/v1/memories/{id}/history/", responses=error_responses(404))
@@ -86,17 +89,12 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         """Say if a memory was helpful."""
         return operations.give_feedback(request, body)
 
-    @routes.get("/api/v1/orgs/organizations/{org_id}/projects/{project_id}/", responses=error_responses())
-    def read_project(request: Request, org_id: str, project_id: str) -> bodies.Mem0ProjectResponse:  # noqa: ARG001 - there is one
-        """Describe the one project; its instructions are the server's settings."""
-        find_caller(request, "")
-        return bodies.Mem0ProjectResponse()
-
 
 def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/batch/", responses=error_responses(404, 409))
     def change(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
         """Change several memories."""
+        operations.check_live(request, [each.memory_id for each in body.memories])
         for each in body.memories:
             operations.edit_memory(request, each.memory_id, each, settings)
         return bodies.Mem0MessageResponse(message=f"Successfully updated {len(body.memories)} memories")
@@ -104,6 +102,7 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
     def forget(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
         """Forget the memories of these ids; each can be restored."""
+        operations.check_live(request, [each.memory_id for each in body.memories])
         for each in body.memories:
             operations.forget_memory(request, each.memory_id)
         return bodies.Mem0MessageResponse(message=f"Successfully deleted {len(body.memories)} memories")
@@ -140,9 +139,19 @@ def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
     return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
 
 
+class Mem0Mount(RouterMount):
+    """Mount of mem0's paths, which delivers to web hooks from the start."""
+
+    async def start(self) -> None:
+        """Start the workers where an earlier process left changes to send."""
+        if webhooks(self._engine).find_all():
+            self._engine.work.wake()
+
+
 def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
     """Create the mount of the mem0 paths."""
     routes = APIRouter(tags=["mem0"], route_class=limited_route(settings.limits.text_bytes))
-    for add_routes in (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes, opensourcepaths.add_routes):
+    own = (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes)
+    for add_routes in (*own, projectpaths.add_routes, webhookpaths.add_routes, opensourcepaths.add_routes):
         add_routes(routes, settings)
-    return RouterMount(engine, (routes,))
+    return Mem0Mount(engine, (routes,))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from engrams.errors import InputError
+from engrams.errors import InputError, RefusedError
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0 import bodies, operations
 from engrams.surfaces.http.mem0.filters import find_target
+from engrams.surfaces.http.rest.calleridentity import find_caller
 from engrams.surfaces.http.rest.errors import error_responses
 
 _PAGE = 1000
@@ -43,6 +44,29 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
         _require_ids(ids)
         operations.forget_all(find_target(request, ids))
         return bodies.Mem0MessageResponse(message="All relevant memories deleted")
+
+    @routes.post("/reset", responses=error_responses(409))
+    def reset_memories(request: Request) -> bodies.Mem0MessageResponse:
+        """Forget all memories of the caller; restorable."""
+        operations.forget_all(find_target(request, {}))
+        return bodies.Mem0MessageResponse(message="All memories reset")
+
+    @routes.get("/configure", responses=error_responses())
+    def read_configuration(request: Request) -> dict[str, Any]:
+        """Name the models in use; the server's settings choose them."""
+        engine = find_caller(request, "").engine
+        chat = {"provider": settings.chat.provider, "config": {"model": engine.chat_model.name}} if engine.chat_model else None
+        return {
+            "version": "v1.1",
+            "llm": chat,
+            "embedder": {"provider": settings.embed.provider, "config": {"model": engine.embedder.card.id}},
+        }
+
+    @routes.post("/configure", responses=error_responses())
+    def refuse_configuration(request: Request) -> bodies.Mem0MessageResponse:
+        """Refused: settings choose stores and models, not clients."""
+        find_caller(request, "")
+        raise RefusedError("A client does not choose stores and models.", hint="config.toml does: `engrams init` writes it.")
 
     @routes.post("/search", responses=error_responses())
     def search_memories(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:

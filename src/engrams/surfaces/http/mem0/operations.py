@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -51,10 +51,15 @@ def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Memor
     """Find the memories that answer a question, best first."""
     where = find_target(request, body.ids(), body.filters)
     number = body.top_k if body.top_k is not None else body.limit if body.limit is not None else _TOP
-    found = where.engine.search(body.query, scope=where.owner, limit=number, where=where.where)
+    tests, more = _join(where.where, *_option_tests(body.categories)), body.show_expired or not body.latest_only
+    found = where.engine.search(body.query, scope=where.owner, limit=number, where=tests, history=more)
     least = body.threshold if body.threshold is not None else 0.0
     return bodies.Mem0MemoryListResponse(
-        results=[_to_memory(where.engine, hit.record, hit.score) for hit in found.hits if hit.score >= least]
+        results=[
+            _to_memory(where.engine, hit.record, hit.score)
+            for hit in found.hits
+            if hit.score >= least and (not more or _is_wanted(hit.record, body, where.engine.now()))
+        ]
     )
 
 
@@ -62,12 +67,14 @@ def list_page(
     request: Request, body: bodies.Mem0ListRequest, page: int, page_size: int, settings: Settings
 ) -> bodies.Mem0MemoryPageResponse:
     """List one page of memories that have not expired, newest first."""
-    dates = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
+    dates: list[Condition | Where] = [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
     dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
     where = find_target(request, body.ids(), body.filters)
     current = Where("or", (Condition("valid_to", "exists", False), Condition("valid_to", "gt", where.engine.now())))
-    tests = Where("and", (*(where.where.parts if where.where else ()), *dates, current))
-    records, more = _read_page(where, tests, page, min(page_size, settings.limits.results))
+    dates += _option_tests(body.categories)
+    tests = _join(where.where, *dates, *(() if body.show_expired or not body.latest_only else (current,)))
+    statuses = (Status.ACTIVE,) if body.latest_only else (Status.ACTIVE, Status.SUPERSEDED)
+    records, more = _read_page(where, tests, statuses, page, min(page_size, settings.limits.results))
     path = "/v3/memories/?page_size={}&page={}"
     return bodies.Mem0MemoryPageResponse(
         results=[_to_memory(where.engine, record) for record in records],
@@ -90,17 +97,42 @@ def edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, setti
     fields: dict[str, Any] = {} if body.text is None else {"text": body.text}
     if body.metadata is not None:
         fields["meta"] = check_meta({**record.meta, **body.metadata}, settings.limits.meta_bytes)
-    if body.expiration_date:
+    if "expiration_date" in body.model_fields_set:
         fields["valid_to"] = _to_expiry(body.expiration_date)
+    if body.timestamp is not None:
+        fields["valid_from"] = _to_moment(body.timestamp)
     if fields:
         record = caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="changed by a client")
     return _to_memory(caller.engine, record)
 
 
-def forget_memory(request: Request, id: str) -> None:
-    """Forget one memory; it can be restored."""
+def forget_memory(request: Request, id: str, linked: bool = False) -> None:
+    """Forget one memory, and if ``linked`` those that it superseded; they can be restored."""
     caller = find_caller(request, "")
-    caller.engine.forget(_get_live(caller, id).id, scope=caller.owner)
+    record = _get_live(caller, id)
+    older = _find_superseded(caller, record) if linked else []
+    for each in (record, *older):
+        if caller.engine.get(each.id, scope=caller.owner).status not in _GONE:
+            caller.engine.forget(each.id, scope=caller.owner)
+
+
+def check_live(request: Request, ids: Sequence[str]) -> None:
+    """Check that all memories are there, before any is changed."""
+    caller = find_caller(request, "")
+    for id in ids:
+        _get_live(caller, id)
+
+
+def _find_superseded(caller: IdentifiedCaller, record: Record) -> list[Record]:
+    """Find what a memory superseded, and what that did, newest first."""
+    found: dict[str, Record] = {}
+    near = [record]
+    while near:
+        tests = Where("or", tuple(Condition("superseded_by", "eq", each.id) for each in near))
+        page = caller.engine.list(scope=caller.owner, where=tests, statuses=(Status.SUPERSEDED,), limit=_PAGE)
+        near = [each for each in page.records if each.id not in found]
+        found |= {each.id: each for each in near}
+    return list(found.values())
 
 
 def list_changes(request: Request, id: str) -> list[bodies.Mem0HistoryEntryResponse]:
@@ -140,11 +172,30 @@ def forget_all(where: Mem0ScopeFilter) -> None:
                 where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
 
 
-def _read_page(where: Mem0ScopeFilter, tests: Where | None, page: int, size: int) -> tuple[list[Record], bool]:
+def _join(first: Where | None, *others: Condition | Where) -> Where | None:
+    parts = (*((first,) if first else ()), *others)
+    return Where("and", parts) if parts else None
+
+
+def _option_tests(categories: list[str] | None) -> list[Condition | Where]:
+    """Return the test for any of some categories, which are tags here."""
+    return [Where("or", tuple(Condition("tags", "contains", each) for each in categories))] if categories else []
+
+
+def _is_wanted(record: Record, body: bodies.Mem0SearchRequest, now: datetime) -> bool:
+    """Check a hit of a search through history by the options."""
+    if record.status is Status.SUPERSEDED:
+        return not body.latest_only
+    return record.status is Status.ACTIVE and (body.show_expired or record.valid_to is None or record.valid_to > now)
+
+
+def _read_page(
+    where: Mem0ScopeFilter, tests: Where | None, statuses: tuple[Status, ...], page: int, size: int
+) -> tuple[list[Record], bool]:
     """Read one page and say if another follows."""
     after = ""
     for number in range(1, page + 1):
-        found = where.engine.list(scope=where.owner, where=tests, after=after, limit=size)
+        found = where.engine.list(scope=where.owner, where=tests, statuses=statuses, after=after, limit=size)
         if number == page:
             return list(found.records), bool(found.next)
         if not found.next:
@@ -170,6 +221,10 @@ def _to_time(seconds: float | None) -> datetime | None:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
         raise InputError("The timestamp is out of range.") from None
+
+
+def _to_moment(given: float | str) -> datetime | None:
+    return _parse_day(given) if isinstance(given, str) and not given.isdigit() else _to_time(float(given))
 
 
 def _parse_day(text: str) -> datetime:

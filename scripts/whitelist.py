@@ -38,7 +38,6 @@ _.preview_purge
 _.memory_forget_preview
 _.memory_forget
 _.memory_wrong
-_.maybe
 GardenTools
 _.list_conflicts
 _.plan_upkeep
@@ -81,6 +80,11 @@ _.in_use
 _.has_key
 _.destination
 _.json_by
+entity_type
+generation_count
+is_active
+maybe
+webhook_id
 agents
 embed_model
 kg

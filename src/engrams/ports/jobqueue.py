@@ -31,7 +31,7 @@ ROLL, REVIEW = "roll", "review"
 PURGE = "purge"
 """Finish a purge. Its payload is a ``PurgeOrder``; finishing empties it."""
 WEBHOOK = "webhook"
-"""Send changed memories to an address. Its key names the owner and the web hook; its payload is empty: what is sent is read then."""
+"""Send changed memories to an address. Its key names the owner and the web hook; its payload names the owner: what is sent is read then."""
 GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""

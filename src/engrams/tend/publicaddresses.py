@@ -51,7 +51,7 @@ def resolve_public(host: str, port: int, allow_private: bool) -> str:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Check that an address, also one inside another, is one of the public internet."""
+    """Check that an address, and one inside it, is public."""
     if isinstance(address, IPv6Address):
         inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
         if address in _NAT64:

@@ -33,12 +33,13 @@ class WebhookDeliverer:
         self._registry = WebhookRegistry(store, clock)
 
     def look(self) -> None:
-        """Ask for a job where something is to be sent, unless one was given up."""
+        """Ask for a job where something is to be sent.
+        Not where one was given up: ``retry`` goes on."""
         behind = [hook for hook in self._registry.find_all() if self._is_behind(hook)]
         if not behind:
             return
         dead = {job.key for job in self._store.queue(("dead",), 1000) if job.kind == WEBHOOK}
-        specs = [JobSpec(WEBHOOK, hook.key) for hook in behind if hook.key not in dead]
+        specs = [JobSpec(WEBHOOK, hook.key, {"owner": hook.owner}) for hook in behind if hook.key not in dead]
         if specs:
             self._store.enqueue(specs, self._clock())
 
@@ -90,14 +91,14 @@ class WebhookDeliverer:
 
 
 def sign(secret: str, id: str, moment: str, body: bytes) -> str:
-    """Sign a message as Standard Webhooks has it: ``v1,`` and HMAC-SHA256 in base64."""
+    """Sign a message by Standard Webhooks: ``v1,`` and base64 of HMAC-SHA256."""
     signed = hmac.new(secret.removeprefix("whsec_").encode(), b".".join((id.encode(), moment.encode(), body)), hashlib.sha256)
     return f"v1,{base64.b64encode(signed.digest()).decode()}"
 
 
 def classify_change(record: Record, history: Sequence[HistoryEntry], since: datetime) -> WebhookEvent | None:
-    """Name what became of a memory since a time; None: nothing that shows.
-    ADD: it is found from now on. DELETE: it is not found any more. UPDATE: it says something else."""
+    """Name what became of a memory since a time.
+    None: nothing that shows. ADD: it is found from now on. DELETE: it is not found any more. UPDATE: it says something else."""
     new: list[dict[str, Any]] = [dict(entry.after) for entry in history if entry.at > since]
     fresh = record.version == 1 or bool(history and history[0].at > since)
     moved = any("status" in after for after in new)

@@ -72,7 +72,7 @@ class WebhookRegistry:
     def change(
         self, owner: Scope, id: int, url: str | None = None, name: str | None = None, events: Sequence[WebhookEvent] | None = None
     ) -> Webhook:
-        """Change a web hook; a delivery that was given up is tried again.
+        """Change a web hook; what was given up is tried again.
         NotFoundError: there is none of this owner."""
         given = {"url": url, "name": name, "events": None if events is None else tuple(events)}
         if url is not None:
@@ -116,7 +116,8 @@ class WebhookRegistry:
 
 
 def check_url(url: str) -> None:
-    """Check a web hook's address. InputError: it is no http(s) address without a password."""
+    """Check a web hook's address.
+    InputError: it is no http(s) address, or has a password."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -234,32 +234,76 @@ def test_what_is_not_there_is_said(api: httpx2.Client) -> None:
 
 
 _SCRIPT = """
-import sys
-from mem0 import MemoryClient
-client = MemoryClient(api_key=sys.argv[2], host=sys.argv[1])
-client.add([{"role": "user", "content": "I live in Paris."}, {"role": "assistant", "content": "Nice!"}], user_id="bob", metadata={"k": 1})
-client.add("I moved to Oslo.", user_id="carl", run_id="r1")
-mine = {"user_id": "bob"}
-found = client.search("where do I live?", filters=mine, top_k=3)["results"]
-assert "Paris" in found[0]["memory"], found
-assert not client.search("Oslo", filters={"AND": [mine, {"run_id": "r1"}]})["results"]
-assert client.get_all(filters=mine, page=1, page_size=1)["next"]
-id = found[0]["id"]
-assert client.get(id)["id"] == id
-assert client.update(id, text="I live in Lyon.")["memory"] == "I live in Lyon."
-assert client.history(id)[-1]["new_memory"] == "I live in Lyon."
-assert {each["name"] for each in client.users()["results"]} >= {"bob", "carl"}
-client.batch_update([{"memory_id": id, "text": "I live in Nice."}])
-client.feedback(id, "POSITIVE")
-assert client.project.get()["name"] == "engrams"
-both = client.get_all(filters={"OR": [{"user_id": "bob"}, {"user_id": "carl"}]})["results"]
-assert {each["user_id"] for each in both} == {"bob", "carl"}, both
-client.delete(id)
-client.delete_all(user_id="bob")
-assert client.get_all(filters=mine)["results"] == []
-client.delete_users(user_id="carl")
-assert client.get_all(filters={"user_id": "carl"})["results"] == []
-print("done")
+import asyncio, inspect, json, sys
+from mem0 import AsyncMemoryClient, MemoryClient
+from mem0.exceptions import MemoryNotFoundError, ValidationError
+
+async def play(client):
+    async def done(answer):
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def refused(kind, call, *given, **named):
+        try:
+            await done(call(*given, **named))
+        except kind as fault:
+            return str(fault)
+        raise AssertionError(call.__name__)
+
+    told = [{"role": "user", "content": "I live in Paris."}, {"role": "assistant", "content": "Nice!"}]
+    await done(client.add(told, user_id="bob", metadata={"k": 1}))
+    await done(client.add("I moved to Oslo.", user_id="carl", run_id="r1"))
+    mine = {"user_id": "bob"}
+    found = (await done(client.search("where do I live?", filters=mine, top_k=3, rerank=True, keyword_search=True)))["results"]
+    assert "Paris" in found[0]["memory"], found
+    assert not (await done(client.search("Oslo", filters={"AND": [mine, {"run_id": "r1"}]})))["results"]
+    assert (await done(client.get_all(filters=mine, page=1, page_size=1)))["next"]
+    id = found[0]["id"]
+    assert (await done(client.get(id)))["id"] == id
+    changed = await done(client.update(id, text="I live in Lyon.", expiration_date="2990-01-01"))
+    assert (changed["memory"], changed["expiration_date"]) == ("I live in Lyon.", "2990-01-01")
+    assert (await done(client.update(id, expiration_date=None)))["expiration_date"] is None
+    assert (await done(client.history(id)))[-1]["event"] == "UPDATE"
+    assert {each["name"] for each in (await done(client.users()))["results"]} >= {"bob", "carl"}
+    await done(client.batch_update([{"memory_id": id, "text": "I live in Nice."}]))
+    await done(client.feedback(id, "POSITIVE"))
+    both = (await done(client.get_all(filters={"OR": [{"user_id": "bob"}, {"user_id": "carl"}]})))["results"]
+    assert {each["user_id"] for each in both} == {"bob", "carl"}, both
+    assert (await done(client.project.get()))["name"] == (await done(client.get_project()))["name"] == "engrams"
+    assert (await done(client.project.get_members()))["members"] == []
+    for call, given in (
+        (client.update_project, {"custom_instructions": "x"}), (client.project.update, {"multilingual": True}),
+        (client.project.create, {"name": "x"}), (client.project.delete, {}), (client.project.add_member, {"email": "a@b.c"}),
+        (client.project.update_member, {"email": "a@b.c", "role": "READER"}), (client.project.remove_member, {"email": "a@b.c"}),
+        (client.update_profile_settings, {"enabled": False}), (client.create_memory_export, {"schema": json.dumps({"type": "object"})}),
+    ):
+        assert '"hint": "' in await refused(ValidationError, call, **given)
+    assert "Nice" in (await done(client.get_summary(filters=mine)))["summary"]
+    assert (await done(client.get_profile("bob")))["status"] in ("succeeded", "insufficient_data")
+    job = await done(client.generate_profile("bob"))
+    assert (await done(client.get_profile_job(job["status_url"])))["job"]["status"] == "succeeded"
+    assert (await done(client.sample_profiles(limit=1)))["sampled"] == 1
+    assert (await done(client.get_profile_settings()))["enabled"] is True
+    await refused(MemoryNotFoundError, client.get_memory_export, filters=mine)
+    hook = await done(client.create_webhook("https://example.org/x", "n", client.project.project_id, ["memory_delete"]))
+    assert [each["name"] for each in await done(client.get_webhooks(client.project.project_id))] == ["n"]
+    assert (await done(client.update_webhook(hook["webhook_id"], name="m")))["name"] == "m"
+    await done(client.delete_webhook(hook["webhook_id"]))
+    await refused(NotImplementedError, client.chat)
+    await done(client.delete(id, delete_linked=True))
+    await refused(MemoryNotFoundError, client.get, id)
+    more = (await done(client.add("Gone with a batch.", user_id="bob", infer=False)))["results"][0]["id"]
+    await done(client.batch_delete([{"memory_id": more}]))
+    await refused(ValidationError, client.delete_all)
+    await done(client.delete_all(user_id="bob"))
+    assert (await done(client.get_all(filters=mine)))["results"] == []
+    await done(client.delete_users(user_id="carl"))
+    assert (await done(client.get_all(filters={"user_id": "carl"})))["results"] == []
+    await done(client.add("Reset me.", user_id="dora", infer=False))
+    await done(client.reset())
+    assert (await done(client.get_all(filters={"user_id": "dora"})))["results"] == []
+    print("done")
+
+asyncio.run(play((AsyncMemoryClient if sys.argv[3] == "async" else MemoryClient)(api_key=sys.argv[2], host=sys.argv[1])))
 """
 
 
@@ -278,13 +322,14 @@ def client_python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize("keyed", [False, True])
-def test_the_client_itself(tmp_path: Path, client_python: str, keyed: bool) -> None:
-    """mem0's own client does everything it does with its own server, without a key and with one."""
+def test_the_client_itself(tmp_path: Path, client_python: str, keyed: bool, kind: str) -> None:
+    """Every public method of mem0's own clients works, or is refused with a hint; without a key and with one."""
     with temp_engine(user="nobody", serve__require_keys="always" if keyed else "auto") as engine:
         _, key = ApiKeyStore.open(engine.settings.home).add("app", Scope(("app", "shop")), ("read", "write"), engine.now())
         with running(create_app(engine, engine.settings)) as url:
             env = {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": str(tmp_path)}
-            command = [client_python, "-c", _SCRIPT, url, key if keyed else "anything"]
+            command = [client_python, "-c", _SCRIPT, url, key if keyed else "anything", kind]
             done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

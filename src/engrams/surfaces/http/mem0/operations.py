@@ -107,7 +107,9 @@ def edit_memory(request: Request, id: str, body: bodies.Mem0UpdateRequest, setti
 
 
 def forget_memory(request: Request, id: str, linked: bool = False) -> None:
-    """Forget one memory, and if ``linked`` those that it superseded; they can be restored."""
+    """Forget one memory; it can be restored.
+
+    ``linked``: also those that it superseded, and that they did."""
     caller = find_caller(request, "")
     record = _get_live(caller, id)
     older = _find_superseded(caller, record) if linked else []

@@ -19,7 +19,7 @@ from engrams.surfaces.http.mem0.bodies import Mem0MessageResponse, Mem0ProjectRe
 from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
 from engrams.surfaces.http.rest.calleridentity import find_caller, user_scope
 from engrams.surfaces.http.rest.errors import error_responses
-from engrams.types import Record
+from engrams.types import Kind, Record
 
 _PROJECT = "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/"
 _MOST = 500
@@ -51,7 +51,7 @@ class Mem0SummaryResponse(BaseModel):
 
 
 class Mem0ProfileResponse(BaseModel):
-    """Profile of a user; it is made when it is asked for, and so is never old."""
+    """Profile of a user, made when it is asked for."""
 
     entity_id: str
     entity_type: str = "user"
@@ -68,7 +68,7 @@ class Mem0ProfileJobRequest(Mem0RequestBody):
 
 @dataclass(frozen=True, slots=True)
 class Mem0Export:
-    """An export as it was asked for; nothing of its content is kept."""
+    """Export as it was asked for, without its content."""
 
     id: str
     schema: dict[str, Any]
@@ -114,7 +114,7 @@ def add_routes(routes: APIRouter, settings: Settings) -> None:
     """Add the routes of the one project."""
     _add_project_routes(routes)
     _add_export_routes(routes, settings)
-    _add_profile_routes(routes)
+    _add_profile_routes(routes, settings)
 
 
 def _add_project_routes(routes: APIRouter) -> None:
@@ -129,14 +129,17 @@ def _add_project_routes(routes: APIRouter) -> None:
         ("DELETE", _PROJECT): ("The one project cannot be deleted.", f"`client.reset()` forgets everything in it. {_KEYS}"),
         ("POST", "/api/v1/orgs/organizations/{org_id}/projects/"): ("There is one project.", _KEYS),
         **{(method, f"{_PROJECT}members/"): ("A project has no members here.", _KEYS) for method in ("POST", "PUT", "DELETE")},
-        ("POST", "/v2/profiles/settings/"): ("A client does not change what a profile holds.", f"`read.profile` does. {_SETTINGS}"),
+        ("POST", "/v2/profiles/settings/"): (
+            "A client does not change what a profile holds.",
+            "It lists what is believed most; an export takes a schema.",
+        ),
     }
     for (method, path), (reason, hint) in refusals.items():
         _add_refusal(routes, method, path, reason, hint)
 
     @routes.get(f"{_PROJECT}members/", responses=error_responses())
     def list_members(request: Request, org_id: str, project_id: str) -> dict[str, list[str]]:  # noqa: ARG001 - there is one
-        """List the members of the project; keys take their place, so there are none."""
+        """List the members of the project: none, as keys take their place."""
         find_caller(request, "")
         return {"members": []}
 
@@ -186,15 +189,17 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
         return Mem0SummaryResponse(summary=str(_ask(target, prompt, None)))
 
 
-def _add_profile_routes(routes: APIRouter) -> None:
+def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.get("/v2/entities/user/{name}/profile/", responses=error_responses(404))
     def read_profile(request: Request, name: str) -> Mem0ProfileResponse:
-        """Return what is known of a user whatever the question."""
+        """Return what is believed most of a user."""
         caller = find_caller(request, "")
         scope = user_scope(caller.owner, name)
         if not any(each.labels[: len(scope.labels)] == scope.labels for each in caller.engine.scopes(caller.owner)):
             raise NotFoundError(f"There is no user {name!r:.80}.", hint="`client.users()` lists those that there are.")
-        text = caller.engine.context("", scope=scope).prefix
+        where = find_target(request, {"user_id": name})
+        records = tuple(each for each in _find_current(where, settings) if each.kind is not Kind.TURN)
+        text = _list_texts(where, records, quoted=False)
         return Mem0ProfileResponse(
             entity_id=name, status="succeeded" if text else "insufficient_data", profile={"text": text} if text else None
         )
@@ -207,7 +212,7 @@ def _add_profile_routes(routes: APIRouter) -> None:
 
     @routes.post("/v2/profiles/jobs/", responses=error_responses())
     def generate_profiles(request: Request, body: Mem0ProfileJobRequest) -> dict[str, Any]:
-        """Answer that it is done: a profile is made whenever it is read."""
+        """Answer that it is done: profiles are made when read."""
         caller = find_caller(request, "")
         names = [value for each in caller.engine.scopes(caller.owner) for label, value in _pairs(each.labels) if label == "user"]
         chosen = [body.entity_id] if body.entity_id else list(dict.fromkeys(names))[: body.limit]

@@ -37,7 +37,7 @@ class Mem0WebhookUpdateRequest(Mem0RequestBody):
 
 
 class Mem0WebhookResponse(BaseModel):
-    """A web hook; ``secret`` signs what is sent to it, and is told at its creation only."""
+    """Web hook; ``secret`` signs its messages, and is told once."""
 
     id: int
     webhook_id: int
@@ -86,7 +86,7 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
 
 
 def _find_trusted(request: Request) -> IdentifiedCaller:
-    """Find the caller; what a web hook is sent takes the right to read."""
+    """Find the caller, who must have the right to read too."""
     caller = find_caller(request, "")
     if caller.key is not None and not caller.key.allows("read"):
         raise RefusedError("A web hook is sent memories, and this key may not read.", hint="Use a key with the rights read and write.")

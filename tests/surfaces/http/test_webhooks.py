@@ -1,0 +1,223 @@
+"""Web hooks through the served API: a receiving server is told of what changes, once it answers; never one in a private network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.surfaces.http.running import running
+
+import engrams
+from engrams.apikeys import ApiKeyStore
+from engrams.clock import now
+from engrams.engine import MemoryEngine
+from engrams.surfaces.http.app import create_app
+from engrams.tend.publicaddresses import is_public
+from engrams.types import Scope
+
+PROJECT = "/api/v1/webhooks/projects/engrams/"
+
+
+class Receiver:
+    """A server that keeps what it is sent, and answers with the next of ``statuses``, else 200."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.statuses: list[int] = []
+        self.url = ""
+        self.heard = threading.Event()
+
+    @property
+    def events(self) -> list[tuple[str, str]]:
+        told = [json.loads(body)["event_details"] for _, body in self.got]
+        return [(each["event"], each["data"].get("memory", "")) for each in told]
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    made = Receiver()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            status = made.statuses.pop(0) if made.statuses else 200
+            if status == 200:
+                made.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                made.heard.set()
+            self.send_response(status)
+            self.send_header("location", "http://127.0.0.1:1/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.url = f"http://localhost:{server.server_port}/told"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def serving(home: Path, **settings: Any) -> Iterator[tuple[MemoryEngine, httpx2.Client]]:
+    """A server on a home whose jobs run only when drained."""
+    held = {"serve__allow_private_webhooks": True, "jobs__workers": 0, "jobs__backoff_seconds": 0.01, **settings}
+    with (
+        engrams.open(home=home, user="ann", **held) as engine,
+        running(create_app(engine, engine.settings)) as url,
+        httpx2.Client(base_url=url, timeout=30) as client,
+    ):
+        yield engine, client
+
+
+def create(client: httpx2.Client, url: str, **more: Any) -> dict[str, Any]:
+    answer = client.post(PROJECT, json={"url": url, "name": "n", **more})
+    assert answer.status_code == 200, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def test_changes_are_sent(home: Path) -> None:
+    """Added, changed and forgotten memories are told in order, signed, whichever door changed them; nothing from before, nothing twice."""
+    with receiving() as receiver, serving(home) as (engine, client):
+        engine.add("Told before there was a web hook.", scope=("user", "ann"))
+        made = create(client, receiver.url)
+        assert made["event_types"] == ["memory_add", "memory_update", "memory_delete"] and made["secret"].startswith("whsec_")
+        assert "secret" not in {name for name, value in client.get(PROJECT).json()[0].items() if value}
+        id = engine.add("The gate is green.", scope=("user", "ann")).id
+        engine.add("Of another owner.", scope=("user", "eve"))
+        engine.drain()
+        client.put(f"/v1/memories/{id}/", json={"text": "The gate is grey."})
+        engine.drain()
+        client.delete(f"/v1/memories/{id}/")
+        engine.drain()
+        engine.drain()
+        own = [event for event in receiver.events if event[1].endswith(".") or not event[1]]
+        assert own[:2] == [("ADD", "The gate is green."), ("UPDATE", "The gate is grey.")] and own[-1] == ("DELETE", "")
+        assert not [event for event in receiver.events if "another" in event[1] or "before" in event[1]]
+        heads, body = receiver.got[0]
+        signed = f"{heads['webhook-id']}.{heads['webhook-timestamp']}.".encode() + body
+        key = made["secret"].removeprefix("whsec_").encode()
+        assert heads["webhook-signature"] == "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+        assert len({heads["webhook-id"] for heads, _ in receiver.got}) == len(receiver.got)
+
+
+def test_only_the_events_asked_for(home: Path) -> None:
+    """A web hook that asked for deletions alone hears of nothing else; a changed one of what it asks for now, a deleted one of nothing."""
+    with receiving() as receiver, serving(home) as (engine, client):
+        hook = create(client, receiver.url, event_types=["memory:delete"])["id"]
+        engine.add("One.", scope=("user", "ann"))
+        engine.drain()
+        assert receiver.events == []
+        changed = client.put(f"/api/v1/webhooks/{hook}/", json={"event_types": ["memory_add"], "name": "other"}).json()
+        assert (changed["name"], changed["event_types"], changed["url"]) == ("other", ["memory_add"], receiver.url)
+        engine.add("Two.", scope=("user", "ann"))
+        engine.drain()
+        assert receiver.events == [("ADD", "Two.")]
+        assert client.delete(f"/api/v1/webhooks/{hook}/").status_code == 200
+        engine.add("Three.", scope=("user", "ann"))
+        engine.drain()
+        assert receiver.events == [("ADD", "Two.")] and client.get(PROJECT).json() == []
+        assert client.delete(f"/api/v1/webhooks/{hook}/").status_code == 404
+
+
+def test_a_delivery_is_a_visible_job(home: Path) -> None:
+    """What a broken receiver refuses is tried again, then given up in plain view; a retry sends it, and nothing is lost or doubled."""
+    with receiving() as receiver, serving(home, jobs__max_attempts=2) as (engine, client):
+        create(client, receiver.url)
+        receiver.statuses = [503, 302]
+        engine.add("The gate is green.", scope=("user", "ann"))
+        for _ in range(40):
+            engine.drain()
+        (dead,) = client.get("/v1/jobs").json()["dead"]
+        assert dead["kind"] == "webhook" and "answered 302" in dead["error"] and receiver.events == []
+        engine.add("The barn is red.", scope=("user", "ann"))
+        engine.drain()
+        assert receiver.events == []
+        assert engine.retry() == 1
+        engine.drain()
+        assert [event for event in receiver.events if event[1].endswith(".")] == [
+            ("ADD", "The gate is green."),
+            ("ADD", "The barn is red."),
+        ]
+
+
+def test_a_restart_sends_what_is_left(home: Path) -> None:
+    """A server that ended before it sent anything sends it after its next start, without another change."""
+    with receiving() as receiver:
+        with serving(home) as (engine, client):
+            create(client, receiver.url)
+            engine.add("The gate is green.", scope=("user", "ann"))
+        assert receiver.events == []
+        with serving(home, jobs__workers=1):
+            assert receiver.heard.wait(20)
+        assert ("ADD", "The gate is green.") in receiver.events
+
+
+def test_private_addresses_are_refused(home: Path) -> None:
+    """Without the setting nothing is sent to this machine, and the job says why; an address with a password or another scheme is none."""
+    with receiving() as receiver, serving(home, serve__allow_private_webhooks=False, jobs__max_attempts=1) as (engine, client):
+        create(client, receiver.url)
+        engine.add("The gate is green.", scope=("user", "ann"))
+        engine.drain()
+        (dead,) = client.get("/v1/jobs").json()["dead"]
+        assert "private network" in dead["error"] and receiver.got == []
+        for url in ("ftp://example.org/x", "https://me:secret@example.org", "file:///etc/passwd", "nonsense", "http://:80/"):
+            assert client.post(PROJECT, json={"url": url}).status_code == 400, url
+        assert client.post(PROJECT, json={"url": "https://example.org", "event_types": ["memory_eaten"]}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1:248:1893:25c8:1946", True),
+        ("127.0.0.1", False),
+        ("10.1.2.3", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("::1", False),
+        ("fd00::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:93.184.216.34", True),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_public_addresses(address: str, public: bool) -> None:
+    """An address inside another counts as what it leads to."""
+    assert is_public(ip_address(address)) is public
+
+
+def test_each_key_has_its_own(home: Path) -> None:
+    """Another owner's web hooks are neither listed, changed nor deleted; a key that may not read makes none."""
+    with serving(home, serve__require_keys="always") as (_, client):
+        keys = ApiKeyStore.open(home)
+        heads = {
+            name: {"authorization": f"Token {keys.add(name, Scope(('user', name.partition('-')[0])), rights, now())[1]}"}
+            for name, rights in (("bob", ("read", "write")), ("eve", ("read", "write")), ("bob-writes", ("write",)))
+        }
+        said = {"url": "https://example.org/hook"}
+        hook = client.post(PROJECT, json=said, headers=heads["bob"]).json()["id"]
+        assert client.get(PROJECT, headers=heads["eve"]).json() == []
+        assert client.put(f"/api/v1/webhooks/{hook}/", json={"name": "mine"}, headers=heads["eve"]).status_code == 404
+        assert client.delete(f"/api/v1/webhooks/{hook}/", headers=heads["eve"]).status_code == 404
+        assert client.post(PROJECT, json=said, headers=heads["bob-writes"]).status_code == 422
+        assert client.get(PROJECT).status_code == 401
+        assert [each["id"] for each in client.get(PROJECT, headers=heads["bob"]).json()] == [hook]

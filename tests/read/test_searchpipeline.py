@@ -24,6 +24,19 @@ def test_what_was_acknowledged_is_found_at_once() -> None:
         assert engine.search("Where is the spare key?", scope=ANN).hits[0].record.id == receipt.id
 
 
+def test_code_in_a_message_does_not_outweigh_its_prose() -> None:
+    """A message with a long listing is as near to a question as its prose alone."""
+    prose, code = "The invoice export of our bakery runs each Friday night", "\n".join(f"x{n} = load('table_{n}')" for n in range(60))
+    with temp_engine(jobs__workers=0, write__extract="off") as engine:
+        plain = engine.observe(Turn(prose, session="a"), scope=ANN)[0]
+        listed = engine.observe(Turn(f"{prose}:\n```python\n{code}\n```", session="b"), scope=ANN)[0]
+        asked = "When do the bakery's bills get exported?"
+        near = {hit.record.id: hit.parts["cos"] for hit in engine.search(asked, scope=ANN).hits}
+        assert near[listed.id] == pytest.approx(near[plain.id], abs=0.01)
+        said = engine.search(f"{asked}\n```python\n{code}\n```", scope=ANN).hits
+        assert max(hit.parts["cos"] for hit in said) == pytest.approx(near[plain.id], abs=0.01)
+
+
 @pytest.mark.covers("S2.44")
 def test_facts_change_and_the_current_one_comes_first() -> None:
     """After a move the new home leads, the old one is known as of its time, and history tells both."""

@@ -13,6 +13,7 @@ from engrams.ports import CandidateSearchQuery, Embedder, FactSlot, RecordQuery,
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.normalize import fold
+from engrams.text.prose import strip_code
 from engrams.text.terms import find_forms, terms
 from engrams.types import Kind
 
@@ -111,7 +112,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     speakers, left_out = deps.search.speakers(request.reach), deps.settings.exclude_kinds
     understood = parse_query(request.text, request.now, speakers)
     forms = find_forms(understood.lexical_text, request.text)
-    vector, trouble = _embed_query(understood.dense_text, deps.embedder)
+    vector, trouble = _embed_query(strip_code(understood.dense_text), deps.embedder)
     seek = CandidateSearchQuery(
         reach=request.reach,
         now=request.now,

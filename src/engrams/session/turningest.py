@@ -31,6 +31,7 @@ from engrams.session.contextfingerprints import InjectedContextFingerprints
 from engrams.session.privacymodes import IncognitoSessions
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
+from engrams.text.prose import strip_code
 from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
 from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
@@ -222,7 +223,7 @@ class TurnIngester:
         card = self._embedder.card
         if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
             return fields, ()
-        row = self._embedder.embed([replace(record, **fields).search_text])[0]
+        row = self._embedder.embed([strip_code(replace(record, **fields).search_text)])[0]
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
     def _log_questions(self, journaled: TurnIngestRecords, channel: str) -> TurnIngestRecords:

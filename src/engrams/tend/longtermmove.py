@@ -27,6 +27,7 @@ from engrams.ports import (
 from engrams.read.retrieval import asks_only
 from engrams.read.scorefusion import exponential_decay
 from engrams.settings import Settings
+from engrams.text.prose import strip_code
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 from engrams.write.relatedstatements import STATEMENTS
 
@@ -242,7 +243,7 @@ class LongTermMover:
         card = self._embedder.card
         if not card.dimension or not records:
             return {}
-        rows: Floats = self._embedder.embed([record.search_text for record in records])
+        rows: Floats = self._embedder.embed([strip_code(record.search_text) for record in records])
         return {record.id: Vector(record.id, card.id, len(row), row.tobytes()) for record, row in zip(records, rows, strict=True)}
 
 

@@ -25,6 +25,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.tend.jobworker import JobLeaseRenewer
+from engrams.text.prose import strip_code
 from engrams.text.redact import LEAST, holds_word, is_telling
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
@@ -123,7 +124,7 @@ class MemoryPurger:
         card = self._deps.embedder.card
         if not records or not card.inline or not card.dimension:
             return ()
-        rows = self._deps.embedder.embed([record.search_text for record in records])
+        rows = self._deps.embedder.embed([strip_code(record.search_text) for record in records])
         pairs = zip(records, rows, strict=True)
         return tuple((one.scope.owner, Vector(one.id, card.id, card.dimension, row.tobytes())) for one, row in pairs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engrams.ports import EMBED, Clock, Embedder, Job, JobSpec, Store, WriteBatch
+from engrams.text.prose import strip_code
 from engrams.types import Record, Vector
 
 
@@ -31,7 +32,7 @@ class VectorBackfillJobHandler:
             if not records:
                 break
             after = records[-1].id
-            rows = self._embedder.embed([record.search_text for record in records])
+            rows = self._embedder.embed([strip_code(record.search_text) for record in records])
             vectors = tuple((record.scope.owner, vector(record, card.id, row.tobytes())) for record, row in zip(records, rows, strict=True))
             self._store.commit(WriteBatch("engrams", "embedded", self._clock(), vectors=vectors))
         self._store.finish(job.lease, self._clock())

@@ -12,6 +12,7 @@ from engrams import clock
 from engrams.errors import InputError, ModelError
 from engrams.ports import Embedder, NewRecord
 from engrams.settings import SizeLimitSettings, WriteSettings
+from engrams.text.prose import strip_code
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import (
     LAYER_OF,
@@ -88,7 +89,7 @@ def embed_records(records: Sequence[Record], embedder: Embedder | None) -> tuple
     if embedder is None or not records:
         return {}, ()
     try:
-        matrix = embedder.embed([record.search_text for record in records], "document")
+        matrix = embedder.embed([strip_code(record.search_text) for record in records], "document")
     except ModelError as problem:
         return {}, (StageDecision("embed", "later", problem.message),)
     card = embedder.card

@@ -92,6 +92,7 @@ def test_other_names(query: str, names: tuple[str, ...]) -> None:
         ("what's my sister's name", "user"),
         ("What did you recommend me for Paris?", "assistant"),
         ("What was your advice on sleep?", "assistant"),
+        ("What would you suggest for my balcony?", "user"),
         ("Do you know where I live?", "user"),
         ("Can you tell me where the park is?", ""),
         ("What is the capital of France?", ""),

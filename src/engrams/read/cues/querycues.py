@@ -146,9 +146,9 @@ _USER = {
     "zh": "我|咱们",
     "ja": "私|僕|俺|わたし|ぼく",
 }
-# Questions about the assistant; "do you know" and "can you tell me" are none.
+# Questions about the assistant; "do you know", "can you tell me" and "what would you suggest" are none.
 _ASSISTANT = (
-    r"\b(?:did|have|had|were|are|would)\s+you\b(?!\s+(?:know|remember|recall|tell\s+me|think\s+i|remind|able))",
+    r"\b(?:did|have|had|were|are)\s+you\b(?!\s+(?:know|remember|recall|tell\s+me|think\s+i|remind|able))",
     r"\byour\s+(?:\w+\s+)?(?:suggestion|recommendation|advice|answer|reply|response|opinion|explanation)s?\b",
     r"\byou\s+(?:said|suggested|recommended|told|gave|mentioned|wrote|explained|proposed|advised)\b",
     r"\b(?:hast|wolltest|hattest)\s+du\b|\bdu\s+(?:mir\s+)?(?:gesagt|empfohlen|vorgeschlagen)\b|\bhaben\s+sie\s+mir\b",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
@@ -35,6 +35,24 @@ def test_code_in_a_message_does_not_outweigh_its_prose() -> None:
         assert near[listed.id] == pytest.approx(near[plain.id], abs=0.01)
         said = engine.search(f"{asked}\n```python\n{code}\n```", scope=ANN).hits
         assert max(hit.parts["cos"] for hit in said) == pytest.approx(near[plain.id], abs=0.01)
+
+
+def test_a_question_about_a_course_gets_hits_from_the_whole_time() -> None:
+    """Twelve mentions of the garden in one week do not hide the two of later months where the order is asked for."""
+    with temp_engine(jobs__workers=0, write__extract="off") as engine:
+        for day in range(12):
+            at = START + timedelta(hours=10 * day)
+            engine.observe(Turn(f"Garden plan, garden work, bed {day}: roses", session=f"s{day}", at=at), scope=ANN)
+        late = [
+            engine.observe(Turn(text, session=text, at=START + timedelta(days=days)), scope=ANN)[0].id
+            for text, days in (
+                ("The work on the pond in our garden is done", 60),
+                ("The garden shed is all that we still have to work on", 120),
+            )
+        ]
+        found = [hit.record.id for hit in engine.search("In which order did I plan the work in the garden?", scope=ANN).hits]
+        assert set(late) <= set(found[:6])
+        assert not set(late) <= {hit.record.id for hit in engine.search("What did I plan as work in the garden?", scope=ANN).hits[:6]}
 
 
 @pytest.mark.covers("S2.44")

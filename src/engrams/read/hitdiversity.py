@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ from engrams.text.textcaches import text_cache
 from engrams.types import Hit, Record
 
 _MIN_LENGTH_RATIO = 0.8
+_PARTS = 5
+"""Parts of the time over which hits are spread."""
+_CROWDING = 0.1
+"""Share of its score that a hit loses for each one that its part of the time is ahead."""
 _MAX_CACHED = 5_000
 """Characters of the longest text whose words are cached."""
 
@@ -71,6 +76,30 @@ def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int)
         left.remove(best)
         nearest = np.maximum(nearest, np.vecdot(vectors, vectors[best]))
     return chosen
+
+
+def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
+    """Order hits so that no part of their time crowds out the others.
+
+    The time that they were said in has five parts. Each next hit is the best by score, less a tenth for every hit that its part is ahead of
+    the part with the fewest, of those that have any left. Scores stay as they are."""
+    said = [(hit.record.valid_from or hit.record.recorded_at).timestamp() for hit in hits]
+    first, last = min(said, default=0.0), max(said, default=0.0)
+    if first == last:
+        return list(hits)
+    length = (last - first) / _PARTS
+    parts: dict[int, deque[Hit]] = {}
+    for hit, moment in zip(hits, said, strict=True):
+        parts.setdefault(min(int((moment - first) / length), _PARTS - 1), deque()).append(hit)
+    taken, order = dict.fromkeys(parts, 0), list[Hit]()
+    while parts:
+        least = min(taken[part] for part in parts)
+        best = max(parts, key=lambda part: parts[part][0].score * (1 - _CROWDING * (taken[part] - least)))
+        order.append(parts[best].popleft())
+        taken[best] += 1
+        if not parts[best]:
+            del parts[best]
+    return order
 
 
 def _words(text: str) -> frozenset[str]:

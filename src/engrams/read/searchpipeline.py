@@ -12,7 +12,7 @@ import numpy as np
 
 from engrams.ports import NOTE_PIECE, CandidatePool
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
-from engrams.read.hitdiversity import find_repeats, select_mmr
+from engrams.read.hitdiversity import find_repeats, select_mmr, spread_over_time
 from engrams.read.linkexpansion import (
     GroupedHits,
     NodeEdgeCache,
@@ -149,7 +149,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     ranked = tuple(judged) if prepared.cues.wants_past else put_current_first(judged)
     twins = find_repeats(ranked, deps.settings.dedup_overlap, request.limit if deps.settings.mmr_lambda >= 1 else len(ranked))
     dropped.update({name: f"says what {other} says" for name, other in twins.items()})
-    chosen = _choose_hits(ranked, pool, dropped, _join_vouchers(vouchers, joined.merged, deps), asked, request, deps, stages)
+    chosen = _choose_hits(ranked, pool, dropped, _join_vouchers(vouchers, joined.merged, deps), prepared, request, deps, stages)
     stages.record("diversify", len(chosen))
     nearness = measure_nearness(pool, floors.passes, prepared)
     near = is_near(nearness, deps.settings.abstain, deps.embedder.card, deps.states, request.scope.owner)
@@ -175,11 +175,12 @@ def _choose_hits(
     pool: CandidatePool,
     dropped: dict[str, str],
     linked: Mapping[str, str],
-    asked: Sequence[str],
+    prepared: PreparedQuery,
     request: ReadRequest,
     deps: ReadDeps,
     stages: SearchStageTimer,
 ) -> tuple[Hit, ...]:
+    asked = [term for term, _ in prepared.seek.terms]
     if any(NOTE_PIECE in hit.record.meta for hit in ranked):
         echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
         dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
@@ -188,6 +189,8 @@ def _choose_hits(
     dropped.update({name: told[name in request.already_shown] for name in shown})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
     near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)
+    if prepared.cues.wants_course:
+        near = tuple(spread_over_time(near)) if prepared.cues.wants_past else put_current_first(spread_over_time(near))
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near
     rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
     best = put_rules_first(rules, varied)[: request.limit]

@@ -105,6 +105,31 @@ def test_past(query: str) -> None:
     assert (found.wants_current, found.wants_past) == (False, True)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "In which order did I bring up the parts of the garden?",
+        "Can you summarize what we said about the roof?",
+        "How has my training progressed?",
+        "What did I plan throughout our chats?",
+        "In welcher Reihenfolge haben wir renoviert?",
+        "¿En qué orden visité las ciudades?",
+        "Dans quel ordre a-t-elle lu ces livres ?",
+        "总结一下我们的计划",
+        "旅行の経緯をまとめて",
+    ],
+)
+def test_course(query: str) -> None:
+    """Some queries want things from the whole time."""
+    assert parse_query(query, NOW, TWO).wants_course
+
+
+@pytest.mark.parametrize("query", ["Where is my resume?", "What did I order last week?", "What did Melanie do in order to rest?"])
+def test_no_course(query: str) -> None:
+    """An order from a shop and a purpose are no course of things."""
+    assert not parse_query(query, NOW, TWO).wants_course
+
+
 @pytest.mark.parametrize("query", ["What did Melanie paint?", "妹の名前は?", "午前は何をしますか"])
 def test_neither(query: str) -> None:
     """Most queries want neither: a name (名前) or a morning (午前) is not the past (前)."""

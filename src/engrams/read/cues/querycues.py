@@ -106,6 +106,20 @@ _PAST = re.compile(
         )
     )
 )
+_COURSE = re.compile(
+    "|".join(
+        (
+            r"\b(?:in\s+(?:what|which)\s+order|order\s+in\s+which|chronolog\w+|timeline|over\s+time|overview|summar(?:y|ies|i[sz]\w+))\b",
+            r"\b(?:across|throughout)\s+(?:all\s+)?(?:of\s+)?(?:my|our|the|these|those)\b",
+            r"\bhow\s+(?:has|have|did)\b.{1,80}\b(?:progress|develop|evolve|change)(?:e?d)?\b",
+            r"\b(?:reihenfolge|chronologisch\w*|im\s+laufe|verlauf\w*|uberblick|zusammenfass\w*|fasse\b.{1,80}\bzusammen)\b",
+            r"\b(?:en\s+que\s+orden|orden\s+en\s+(?:el\s+)?que|cronolog\w+|a\s+lo\s+largo\s+de|resum(?:en|ir|eme))\b",
+            r"\b(?:dans\s+quel\s+ordre|ordre\s+dans\s+lequel|au\s+fil\s+d\w*|au\s+cours\s+d\w*|resum(?:er|ez|e-moi))\b",
+            r"顺序|先后|总结|概括|时间线|来龙去脉",
+            r"順番|順序|まとめ|要約|経緯|時系列",
+        )
+    )
+)
 _ASKING = "what|when|where|who|why|how|which|did|does|was|wann|wo|wer|warum|wie|cuando|donde|quien|como|quand|ou|qui|comment"
 _SPLIT = re.compile(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
 _SPLIT_UNSPACED = re.compile(r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
@@ -129,6 +143,11 @@ def wants_current(folded: str) -> bool:
 def wants_past(folded: str) -> bool:
     """Test for a question about the past ("where she used to live")."""
     return _PAST.search(folded) is not None
+
+
+def wants_course(folded: str) -> bool:
+    """Test for a question about a course of things ("in which order", "summarize")."""
+    return _COURSE.search(folded) is not None
 
 
 def split_questions(query: str) -> tuple[str, ...]:
@@ -189,6 +208,7 @@ class QueryCues:
     wants_time: bool = False
     wants_current: bool = False
     wants_past: bool = False
+    wants_course: bool = False
     questions: tuple[str, ...] = ()
     language: str = "en"
 
@@ -209,6 +229,7 @@ class QueryCues:
             "wants_time": self.wants_time,
             "latest": self.wants_current,
             "past": self.wants_past,
+            "course": self.wants_course,
             "parts": list(self.questions) if len(self.questions) > 1 else [],
             "language": self.language,
         }
@@ -241,6 +262,7 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
         wants_time=wants_time(folded),
         wants_current=wants_current(folded),
         wants_past=wants_past(folded),
+        wants_course=wants_course(folded),
         questions=split_questions(text),
         language=tongue,
     )

@@ -79,7 +79,7 @@ def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int)
 
 
 def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
-    """Order hits so that no part of their time crowds out the others.
+    """Order hits so that no part of their time crowds out others.
 
     The time that they were said in has five parts. Each next hit is the best by score, less a tenth for every hit that its part is ahead of
     the part with the fewest, of those that have any left. Scores stay as they are."""

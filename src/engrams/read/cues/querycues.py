@@ -146,7 +146,7 @@ def wants_past(folded: str) -> bool:
 
 
 def wants_course(folded: str) -> bool:
-    """Test for a question about a course of things ("in which order", "summarize")."""
+    """Test for a question about a course of things ("in which order")."""
     return _COURSE.search(folded) is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(
-    r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
+    r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|recalled|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
     r"|function_results|function_calls|local-command-\w{1,30}|command-\w{1,30}|ide_\w{1,30}|(?:uploaded_|attached_|opened_|current_)files?"
     r"|files?|(?:final_)?file_contents?|documents?|attachments?)\b[^<>]{0,200}>",
     re.IGNORECASE,

@@ -217,3 +217,12 @@ def test_odd_content_goes_up_as_it_is(bench: Harness, content: Any) -> None:
     assert bench.sent()["messages"][0]["content"] == content
     envelope = parse_envelope(bench.raw.last.body, BLOCKS)
     assert envelope is not None and envelope.render() == bench.raw.last.body
+
+
+def test_an_answer_that_repeats_what_was_recalled(known: Harness) -> None:
+    """A model that copies memory into its answer adds only its own words to memory."""
+    ask(known, ASK)
+    recalled = known.sent()["messages"][0]["content"][0]["text"]
+    known.raw.says(reply(message(text(f"{recalled}\nHe is called Rex."))))
+    ask(known, "Please, what is my dog called?")
+    assert known.told()[-1] == ("assistant", "He is called Rex.")

@@ -17,7 +17,7 @@ from engrams.ports import EmbedderCard, ModelFollower
 from engrams.surfaces.proxy.calleridentity import ChatCaller
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.text.systemtexts import remove_system_texts
-from engrams.types import Context, Hit, Json, Scope, Turn
+from engrams.types import Context, Hit, Json, Kind, Scope, Turn
 
 if TYPE_CHECKING:
     from engrams.ports.modelports import Floats
@@ -134,8 +134,9 @@ class TimeLimitedEngine:
         return self._engine.work.serve_person()
 
     async def warm(self, scope: Scope) -> None:
-        """Load what the owner's first lookup needs."""
+        """Load what the first lookup and the first turn need."""
         await self._run(partial(self._engine.explain, "hello", scope=scope, limit=1), DRAIN_SECONDS)
+        await self._run(partial(self._engine.write_turns, (), scope, Kind.TURN), DRAIN_SECONDS)
 
     async def close(self) -> None:
         """Wait for turns being stored."""

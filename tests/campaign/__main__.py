@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ def main(words: list[str] | None = None) -> int:
             try:
                 work(slot, options, folder, upstream, until)
                 code = 0
+            except BaseException:  # its end is told here, as nothing is after it
+                traceback.print_exc()
             finally:
                 os._exit(code)
         slots.append(child)

@@ -39,7 +39,7 @@ def fill_disk(world: World) -> None:
     try:
         if mounted:
             try:
-                shutil.copytree(world.home, disk / "home", symlinks=True)
+                shutil.copytree(world.home, disk / "home", symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
             except shutil.Error:
                 return  # its blocks alone do not fit
             world.home.rename(moved)
@@ -47,7 +47,7 @@ def fill_disk(world: World) -> None:
         _report(world, ask(lambda: _until_full(world, 0 if mounted else room)), "full disk")
         if mounted:
             world.home.unlink()
-            shutil.copytree(disk / "home", world.home, symlinks=True)
+            shutil.copytree(disk / "home", world.home, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
             shutil.rmtree(moved)
     finally:
         if mounted:

@@ -61,7 +61,7 @@ class World:
 
     def copy(self, to: Path) -> World:
         """A copy of the home with its ledger, to be damaged."""
-        shutil.copytree(self.home, to, symlinks=True)
+        shutil.copytree(self.home, to, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
         ledger = to.with_name(to.name + ".acks")
         shutil.copy(self.ledger.path, ledger)
         return replace(self, home=to, ledger=Ledger(ledger))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from engrams.surfaces.hook.eventnames import NAMES, RECALL_EVENTS, SECONDS
+from engrams.surfaces.hook.eventnames import NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
+from engrams.surfaces.hook.tooluse import AgentToolUse, describe_work, read_tool_uses
 from engrams.text.systemtexts import remove_system_texts
 
 AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
@@ -39,7 +40,8 @@ class AgentHookEvent:
     """Event that a coding agent sent to the hook.
 
     ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last
-    message. ``said``: the agent's own name of the event, and ``style`` the form of answer it takes."""
+    message. ``tool``: a tool that was used, as a transcript's entries hold it. ``said``: the agent's own name of the event, and ``style``
+    the form of answer it takes."""
 
     name: str
     session: str = ""
@@ -47,6 +49,7 @@ class AgentHookEvent:
     answer: str = ""
     transcript: str = ""
     folder: str = ""
+    tool: AgentToolUse | None = None
     said: str = ""
     style: AnswerStyle = "nested"
 
@@ -72,6 +75,7 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
         answer=remove_system_texts(_text_field(body, "last_assistant_message", "prompt_response", "text")),
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
+        tool=_parse_tool(body) if NAMES.get(said, said) == TOOL_EVENT else None,
         said=said,
         style="camel" if "sessionId" in body else "snake" if "conversation_id" in body else "nested",
     )
@@ -81,23 +85,41 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
 class HookEventMessage:
     """New message found in a hook event, to be stored.
 
-    ``key``: the same whenever it is sent."""
+    ``key``: the same whenever it is sent. ``of_project``: it is about the project's files, whoever asks."""
 
     role: str
     text: str
     key: str
+    of_project: bool = False
 
 
 def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
     """List the new messages of an event; stable keys prevent duplicates."""
+    said: list[tuple[str, str]] = []
+    done: list[tuple[str, str]] = []
     match event.name:
         case "UserPromptSubmit":
             said = [("user", event.prompt)]
         case "Stop" | "PreCompact" | "SessionEnd":
-            said = [*read_messages(event.transcript), ("assistant", event.answer)]
-        case _:
-            said = []
-    return [HookEventMessage(role, text, _message_key(event.session, role, text)) for role, text in dict.fromkeys(said) if text]
+            entries = _read_entries(event.transcript)
+            said = [*_list_messages(entries), ("assistant", event.answer)]
+            done = describe_work(read_tool_uses(entries), event.folder)
+        case "PostToolUse" if event.tool:
+            done = describe_work([event.tool], event.folder)
+    messages = [(role, text, False) for role, text in said] + [(role, text, True) for role, text in done]
+    return [
+        HookEventMessage(role, text, _message_key(event.session, role, text), of_project)
+        for role, text, of_project in dict.fromkeys(messages)
+        if text
+    ]
+
+
+def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:
+    """Read the tool use that an event tells of."""
+    given = body.get("tool_input", body.get("toolArgs"))
+    given = given if isinstance(given, dict) else body
+    result = body.get("tool_response", body.get("toolResult"))
+    return AgentToolUse(_text_field(body, "tool_name", "toolName") or "edit", given, result, "error" in body)
 
 
 def _message_key(session: str, role: str, text: str) -> str:
@@ -136,6 +158,11 @@ def read_messages(path: str) -> list[tuple[str, str]]:
     """Read (role, text) of user and agent messages, in order.
 
     Tool output and side conversations are skipped. An unreadable file is empty: the agent may not have written it yet."""
+    return _list_messages(_read_entries(path))
+
+
+def _read_entries(path: str) -> list[dict[str, Any]]:
+    """Read the entries of a transcript's main conversation."""
     try:
         file = Path(path).expanduser()
         with file.open("rb") as opened:
@@ -143,17 +170,24 @@ def read_messages(path: str) -> list[tuple[str, str]]:
             lines = opened.read().splitlines()
     except (OSError, ValueError):
         return []
-    found = (_parse_message(line) for line in lines)
-    return [message for message in found if message is not None]
+    found = (_parse_entry(line) for line in lines)
+    return [entry for entry in found if entry is not None]
 
 
-def _parse_message(line: bytes) -> tuple[str, str] | None:
+def _parse_entry(line: bytes) -> dict[str, Any] | None:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta"):
-        return None
+    return None if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta") else entry
+
+
+def _list_messages(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    found = (_read_message(entry) for entry in entries)
+    return [message for message in found if message is not None]
+
+
+def _read_message(entry: Mapping[str, Any]) -> tuple[str, str] | None:
     # Claude Code says "user" and "message", Copilot "user.message" and "data".
     role = str(entry.get("type", "")).removesuffix(".message")
     held = entry.get("message", entry.get("data"))

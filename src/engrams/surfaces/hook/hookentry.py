@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from engrams.ipc.commandclient import CommandClient, find_option
-from engrams.surfaces.hook.eventnames import KEEP_EVENTS, NAMES, RECALL_EVENTS, SECONDS
+from engrams.surfaces.hook.eventnames import KEEP_EVENTS, NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -80,7 +80,9 @@ def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:
         _print_warning("the input is no event")
         return False
     named = body.get("hook_event_name") or find_option(arguments, "--event")
-    return isinstance(named, str) and NAMES.get(named, named) in (*RECALL_EVENTS, *KEEP_EVENTS)
+    name = NAMES.get(named, named) if isinstance(named, str) else ""
+    told_later = named == TOOL_EVENT and (body.get("transcript_path") or body.get("transcriptPath"))
+    return name in (*RECALL_EVENTS, *KEEP_EVENTS) and not told_later
 
 
 def _read_seconds(arguments: Sequence[str]) -> float:

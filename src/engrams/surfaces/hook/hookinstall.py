@@ -77,8 +77,9 @@ def _nested_entry(command: str, _event: str) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": command, "timeout": _SECONDS}]}
 
 
-def _gemini_entry(command: str, _event: str) -> dict[str, Any]:
-    return {"hooks": [{"name": "engrams", "type": "command", "command": command, "timeout": _SECONDS * 1000}]}
+def _gemini_entry(command: str, event: str) -> dict[str, Any]:
+    only = {"matcher": "write_file|replace"} if event == "AfterTool" else {}
+    return {**only, "hooks": [{"name": "engrams", "type": "command", "command": command, "timeout": _SECONDS * 1000}]}
 
 
 def _cursor_entry(command: str, _event: str) -> dict[str, Any]:
@@ -99,7 +100,7 @@ INSTALLERS: dict[str, AgentHookLocation] = {
         ("", ".cursor"),
         "hooks.json",
         ".cursor/hooks.json",
-        ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "preCompact", "sessionEnd"),
+        ("sessionStart", "beforeSubmitPrompt", "afterFileEdit", "afterAgentResponse", "preCompact", "sessionEnd"),
         _cursor_entry,
         {"version": 1},
     ),
@@ -108,7 +109,7 @@ INSTALLERS: dict[str, AgentHookLocation] = {
         ("", ".gemini"),
         "settings.json",
         ".gemini/settings.json",
-        ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
+        ("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"),
         _gemini_entry,
     ),
     "copilot": AgentHookLocation(

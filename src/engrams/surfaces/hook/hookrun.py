@@ -23,7 +23,7 @@ from engrams.surfaces.hook.eventnames import RECALL_EVENTS, SECONDS
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
-    from engrams.types import Scope, Turn
+    from engrams.types import Role, Scope, Turn
 
 _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
@@ -77,9 +77,12 @@ def _answer(engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, 
     scope = Scope(("user", settings.owner))
     place = scope.within("project", name) if name else scope
     text = _recall(engine, event, place, call.tokens, late=settings.delivery.mode == "pending" and bool(event.session))
-    if messages:
-        # Recall comes first, so that new messages are not recalled.
-        engine.observe([_to_turn(event.session, message) for message in messages], scope=place)
+    # Recall comes first, so that new messages are not recalled. Work on files belongs to their project, whoever else reads it.
+    folder = name or project_name(event, ".")
+    work = scope.within("project", folder) if folder else place
+    for where, of_project in ((place, False), (work, True)):
+        if turns := [_to_turn(event.session, message) for message in messages if message.of_project is of_project]:
+            engine.observe(turns, scope=where)
     # A session unknown to the store has no messages.
     if event.name == "SessionEnd" and event.session and engine.sessions.state(event.session, scope=place) != "absent":
         engine.sessions.end(event.session, scope=place)
@@ -125,7 +128,8 @@ def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
 def _to_turn(session: str, message: HookEventMessage) -> Turn:
     from engrams.types import Turn
 
-    return Turn(message.text, "assistant" if message.role == "assistant" else "user", session=session, external_id=message.key)
+    role: Role = "assistant" if message.role == "assistant" else "tool" if message.role == "tool" else "user"
+    return Turn(message.text, role, session=session, external_id=message.key)
 
 
 def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:

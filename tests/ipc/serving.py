@@ -15,6 +15,8 @@ ENTRY = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
 _ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d\.\d+\+00:00)?")
 _NUMBER = re.compile(r"\d+\.\d{3,}")
+_HOT = re.compile(r', "sub_sim": [\d.]+')
+"""What a process adds for memories that it found lately."""
 _VERSION = re.compile(r'version=\\?"\w+|"version": "\w+')
 
 
@@ -30,7 +32,7 @@ def same(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
 
     def plain(text: str) -> str:
         seen: dict[str, str] = {}
-        text = _ID.sub(lambda found: seen.setdefault(found[0], f"ID{len(seen)}"), text)
+        text = _HOT.sub("", _ID.sub(lambda found: seen.setdefault(found[0], f"ID{len(seen)}"), text))
         return _VERSION.sub("version", _NUMBER.sub(lambda found: f"{float(found[0]):.2f}", _TIME.sub("TIME", text)))
 
     told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("engrams: "))

@@ -50,9 +50,9 @@ def read_tool_uses(entries: Sequence[Mapping[str, Any]]) -> list[AgentToolUse]:
                 case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict(given)}:
                     asked[id] = (name, given, prompt)
                 case {"type": "tool_result", "tool_use_id": str(id)} if id in asked:
-                    name, given, served = asked.pop(id)
+                    tool, arguments, served = asked.pop(id)
                     result = entry.get("toolUseResult", part.get("content"))
-                    found.append(AgentToolUse(name, given, result, bool(part.get("is_error")), served))
+                    found.append(AgentToolUse(tool, arguments, result, bool(part.get("is_error")), served))
                 case {"type": "text", "text": str(text)} if entry.get("type") == "user":
                     prompt = remove_system_texts(text) or prompt
     return found

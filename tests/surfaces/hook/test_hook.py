@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.agentevents import AgentHookEvent, format_reply, parse_event, read_messages
+from engrams.surfaces.hook.agentevents import AgentHookEvent, format_reply, parse_event, read_entries
 from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event, project_name
 from engrams.types import Kind, Status
 
@@ -97,7 +97,7 @@ def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["", "/does/not/exist", "a\0b", "/"])
 def test_a_transcript_that_is_not_there(path: str) -> None:
     """It says nothing."""
-    assert read_messages(path) == []
+    assert read_entries(path) == []
 
 
 def test_projects_are_apart_when_asked(home: Path) -> None:

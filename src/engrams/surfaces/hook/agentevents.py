@@ -101,8 +101,8 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
         case "UserPromptSubmit":
             said = [("user", event.prompt)]
         case "Stop" | "PreCompact" | "SessionEnd":
-            entries = _read_entries(event.transcript)
-            said = [*_list_messages(entries), ("assistant", event.answer)]
+            entries = read_entries(event.transcript)
+            said = [*list_messages(entries), ("assistant", event.answer)]
             done = describe_work(read_tool_uses(entries), event.folder)
         case "PostToolUse" if event.tool:
             done = describe_work([event.tool], event.folder)
@@ -154,15 +154,10 @@ _MAX_BYTES = 20_000_000
 """Bytes read at the end of the file."""
 
 
-def read_messages(path: str) -> list[tuple[str, str]]:
-    """Read (role, text) of user and agent messages, in order.
+def read_entries(path: str) -> list[dict[str, Any]]:
+    """Read the entries of a transcript's main conversation.
 
-    Tool output and side conversations are skipped. An unreadable file is empty: the agent may not have written it yet."""
-    return _list_messages(_read_entries(path))
-
-
-def _read_entries(path: str) -> list[dict[str, Any]]:
-    """Read the entries of a transcript's main conversation."""
+    An unreadable file is empty: the agent may not have written it yet."""
     try:
         file = Path(path).expanduser()
         with file.open("rb") as opened:
@@ -182,7 +177,10 @@ def _parse_entry(line: bytes) -> dict[str, Any] | None:
     return None if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta") else entry
 
 
-def _list_messages(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def list_messages(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """List (role, text) of user and agent messages, in order.
+
+    Tool output is skipped."""
     found = (_read_message(entry) for entry in entries)
     return [message for message in found if message is not None]
 

@@ -1,4 +1,4 @@
-"""Work that a coding agent did with its tools, as sentences for memory."""
+"""Sentences about the work of a coding agent's tools."""
 
 from __future__ import annotations
 

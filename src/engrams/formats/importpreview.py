@@ -9,13 +9,18 @@ from typing import Any
 from engrams.formats.parseditems import ExportedEdge, ExportedRecord, ParsedTurn, UnreadablePiece
 from engrams.types import Kind, StatedFields, Status
 
+_SAMPLES = 5
+_SAMPLE = 200
+"""Characters of a sample."""
+
 
 @dataclass(slots=True)
 class ImportPreview:
     """Counts of a file's contents.
 
     ``stored``: memories and messages in it; ``kinds`` counts them by kind, ``users`` by the users that the file names, ``scopes`` by
-    conversation or place. ``history``: those of them that are not true any more. ``bad``: (line, reason) of what cannot be read."""
+    conversation or place. ``history``: those of them that are not true any more. ``bad``: (line, reason) of what cannot be read.
+    ``samples``: the beginnings of the first texts."""
 
     format: str = ""
     stored: int = 0
@@ -27,6 +32,7 @@ class ImportPreview:
     kinds: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
     scopes: dict[str, int] = field(default_factory=dict)
+    samples: list[str] = field(default_factory=list)
 
     def add(self, item: Any, now: datetime) -> None:
         """Count one piece."""
@@ -37,16 +43,18 @@ class ImportPreview:
                 self.edges += 1
             case ExportedRecord():
                 self.edges += len(item.edges)
-                self._count(item.record.kind, past=item.record.status is not Status.ACTIVE)
+                self._count(item.record.kind, item.record.text, past=item.record.status is not Status.ACTIVE)
             case ParsedTurn():
-                self._count(item.kind, past=is_past(item.turn.stated, now))
+                self._count(item.kind, item.turn.text, past=is_past(item.turn.stated, now))
                 place = "/".join(item.place) or item.conversation or "-"
                 self.scopes[place] = self.scopes.get(place, 0) + 1
                 if item.user:
                     self.users[item.user] = self.users.get(item.user, 0) + 1
 
-    def _count(self, kind: Kind, *, past: bool) -> None:
+    def _count(self, kind: Kind, text: str, *, past: bool) -> None:
         self.stored += 1
+        if len(self.samples) < _SAMPLES:
+            self.samples.append(text[:_SAMPLE])
         self.history += past
         self.kinds[kind.value] = self.kinds.get(kind.value, 0) + 1
 

@@ -200,3 +200,22 @@ def test_another_memorys_file_over_rest(api: httpx2.Client) -> None:
     two = json.dumps([{"memory": "x", "id": name, "user_id": name} for name in "ab"])
     assert api.post("/import", content=two).status_code == 400
     assert api.post("/import", content=two, params={"from_user": "a"}).json()["stored"] == 1
+
+
+def test_a_preview_counts_and_stores_nothing(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """Format, number and first texts of a file are told before it is imported; what is no text is refused."""
+    told = api.post("/import", content=LINES, params={"name": "chats.jsonl", "dry_run": True}).json()
+    assert (told["format"], told["stored"], told["bad"]) == ("turns", 40, [])
+    assert told["samples"][0] == "Crate 0 stands in hall 0."
+    assert api.post("/import", content=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, params={"dry_run": True}).status_code == 400
+    assert api.get("/imports").json() == {"imports": []}
+    assert not engine.list(scope=("user", "ann")).records
+
+
+def test_chosen_memories_are_exported(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """The ids that are sent and no others; an unknown one is 404."""
+    ids = [engine.add(text, scope=("user", "ann")).id for text in ("The shed is red.", "The barn is blue.")]
+    lines = [json.loads(line) for line in api.post("/export", json={"ids": ids[:1]}).text.splitlines()]
+    assert [line["record"]["id"] for line in lines if "record" in line] == ids[:1]
+    assert any("history" in line for line in lines)
+    assert api.post("/export", json={"ids": ["none"]}).status_code == 404

@@ -25,6 +25,18 @@ OUTLINE = """() => {
 }"""
 
 
+AXE_RUN = """axe.run(document, {rules: {'label-content-name-mismatch': {enabled: true}, 'target-size': {enabled: true}}})
+  .then(found => found.violations.map(each => `${each.id}: ${each.nodes.map(node => node.html.slice(0, 120)).join(' ')}`))"""
+
+
+def look_with_axe(window: Window) -> list[str]:
+    """What axe-core finds on the page as it is now."""
+    package = pytest.importorskip("axe_playwright_python", reason="axe-core comes with the test package axe-playwright-python")
+    window.page.evaluate((Path(package.__file__).parent / "axe.min.js").read_text("utf-8"))
+    found: list[str] = window.page.evaluate(AXE_RUN)
+    return found
+
+
 def filled(window: Window) -> None:
     """Something in every view."""
     window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.", "When I ask for code, always add type hints.")
@@ -63,6 +75,45 @@ def test_a_phone_needs_no_sideways_scrolling(window: Window) -> None:
     side = window.page.get_by_role("dialog")
     expect(side.locator(".quote")).to_be_visible()
     assert side.evaluate("each => each.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("spoken", [{"viewport": {"width": 390, "height": 844}}], indirect=True)
+def test_the_chat_has_no_finding_of_axe(spoken: Window) -> None:
+    """A conversation with its card of memories open, on a phone."""
+    filled(spoken)
+    spoken.go("chat")
+    spoken.say("Who plays the cello?")
+    spoken.page.locator(".recall-head").click()
+    assert look_with_axe(spoken) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "window",
+    [{"viewport": {"width": width, "height": 860}, "color_scheme": scheme} for width in (390, 1400) for scheme in ("light", "dark")],
+    indirect=True,
+    ids=["phone, light", "phone, dark", "desk, light", "desk, dark"],
+)
+def test_no_view_has_a_finding_of_axe(window: Window) -> None:
+    """Every view, empty and filled, with its drawers and dialogs: no violation, and every target at least 24 pixels."""
+    for fill in (lambda: None, lambda: filled(window)):
+        fill()
+        for view in EMPTY:
+            window.go(view)
+            if view == "chat":
+                window.say("Who plays the cello?")
+            assert look_with_axe(window) == [], view
+    window.go("memories")
+    window.page.get_by_role("switch", name="Choose several").check(force=True)
+    window.page.locator(".choice input").first.check()
+    assert look_with_axe(window) == []
+    window.page.get_by_role("button", name="Erase for good").click()
+    window.page.locator("dialog.box").wait_for()
+    assert look_with_axe(window) == []
+    window.page.get_by_role("button", name="Cancel").click()
+    window.page.locator(".memory-open").first.click()
+    window.page.get_by_role("dialog").locator(".history").wait_for()
+    assert look_with_axe(window) == []
 
 
 def test_everything_works_by_keyboard(window: Window) -> None:

@@ -30,7 +30,7 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     expect(answer.locator(".said strong")).to_have_text("Ines")
     expect(answer.locator(".said li")).to_have_count(2)
     recall = answer.get_by_label("Recalled memories")
-    expect(recall).to_contain_text("used in this answer")
+    expect(recall).to_contain_text("Used in this answer")
     expect(recall.locator(".recall-list li").first).to_contain_text("My sister Ines plays the cello.")
     score = float(recall.locator(".why > summary .number").first.inner_text())
     assert 0 < score <= 1
@@ -114,6 +114,21 @@ def test_an_earlier_conversation_can_be_taken_up(spoken: Window) -> None:
     spoken.page.locator("dialog .memory-open").first.click()
     expect(spoken.page.locator(".turn.user")).to_contain_text("Algarve")
     expect(spoken.page.locator(".turn.assistant")).to_contain_text("Noted")
+
+
+def test_what_went_into_an_answer_names_the_profile(spoken: Window) -> None:
+    """The memories of the profile, part of every answer, are counted and listed beside the recalled ones."""
+    assert spoken.served.model is not None
+    spoken.tell("I'm allergic to cashews.", "I prefer short answers.")
+    spoken.served.model.say("Fine.")
+    spoken.go("chat")
+    spoken.say("What shall I cook?")
+    card = spoken.page.get_by_label("Recalled memories")
+    expect(card).to_contain_text("your profile (2 memories)")
+    card.get_by_text("Profile (2)").click()
+    expect(card.locator(".profile")).to_contain_text("allergic to cashews")
+    card.locator(".profile").get_by_role("button").filter(has_text="cashews").click()
+    expect(spoken.page.get_by_role("dialog").locator(".quote")).to_contain_text("allergic to cashews")
 
 
 @pytest.mark.covers("S4.45")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.surfaces.ui.conftest import Window
 
+from engrams.testing import temp_engine
 from engrams.types import Kind, Status, Turn
 
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
@@ -197,8 +200,73 @@ def test_everything_about_a_thing_is_erased_by_choice(window: Window) -> None:
     expect(box.get_by_label("The heron nests by the pond.")).to_be_checked()
     box.get_by_label("A heron stole the goldfish.").uncheck()
     box.get_by_role("button", name="Erase for good").click()
-    expect(window.page.get_by_text("places found none left")).to_be_visible()
+    proof = window.page.get_by_role("dialog", name="Erased for good")
+    expect(proof).to_contain_text("places found none left")
+    expect(proof.get_by_role("row").filter(has_text="Database").first).to_contain_text("Nothing left")
     assert [engine.get(id, scope=scope).status for id in (gone, kept)] == [Status.PURGED, Status.ACTIVE]
+
+
+def choose(window: Window, *texts: str) -> Any:
+    """Choose memories by their boxes; the bar of actions."""
+    window.go("memories")
+    window.page.get_by_role("switch", name="Choose several").check(force=True)
+    for text in texts:
+        window.page.get_by_label(f"Choose: {text}").check()
+    bar = window.page.get_by_role("region", name="Chosen memories")
+    expect(bar).to_contain_text(f"{len(texts)} memories chosen" if texts else "Choose memories")
+    return bar
+
+
+HOUSE = ("The attic key is red.", "The cellar key is green.", "The barn is locked.")
+
+
+def test_several_memories_are_forgotten_and_brought_back(window: Window) -> None:
+    """Chosen ones are forgotten after one question and come back with one press; the others stay."""
+    engine, scope = window.served.engine, window.scope
+    ids = [engine.add(text, scope=scope).id for text in HOUSE]
+    choose(window, *HOUSE[:2]).get_by_role("button", name="Forget").click()
+    window.page.locator("dialog.box").get_by_role("button", name="Forget").click()
+    expect(window.page.get_by_text("2 memories forgotten.")).to_be_visible()
+    assert [engine.get(id, scope=scope).status for id in ids] == [Status.FORGOTTEN, Status.FORGOTTEN, Status.ACTIVE]
+    window.page.get_by_role("button", name="Undo").click()
+    expect(window.page.locator(".memory")).to_have_count(3)
+    assert {engine.get(id, scope=scope).status for id in ids} == {Status.ACTIVE}
+
+
+def test_several_memories_are_tagged_and_exported(window: Window) -> None:
+    """Tags are added to those of each; an export holds the chosen ones alone, and can be imported again."""
+    engine, scope = window.served.engine, window.scope
+    ids = [engine.add(text, scope=scope).id for text in HOUSE]
+    engine.edit(ids[0], scope=scope, fields={"tags": ("red",)})
+    bar = choose(window, *HOUSE[:2])
+    bar.get_by_role("button", name="Tag").click()
+    window.page.get_by_label("Tags, separated by commas").fill("house, #keys")
+    window.page.get_by_role("button", name="Add tags").click()
+    expect(window.page.get_by_text("2 memories tagged.")).to_be_visible()
+    assert [engine.get(id, scope=scope).tags for id in ids] == [("red", "house", "keys"), ("house", "keys"), ()]
+    for text in HOUSE[:2]:
+        window.page.get_by_label(f"Choose: {text}").check()
+    with window.page.expect_download() as saved:
+        bar.get_by_role("button", name="Export").click()
+    with temp_engine(user="ann") as other:
+        assert other.load(saved.value.path(), scope=("user", "ann")).stored == 2
+        assert {record.text for record in other.list(scope=("user", "ann")).records} == set(HOUSE[:2])
+
+
+def test_several_memories_are_erased_with_the_places_that_were_looked_at(window: Window) -> None:
+    """Erasing several asks once, says what was said goes too, and lists each place with its result."""
+    engine, scope = window.served.engine, window.scope
+    ids = [engine.add(text, scope=scope).id for text in HOUSE]
+    bar = choose(window)
+    expect(bar.get_by_role("button", name="Erase for good")).to_be_disabled()
+    bar.get_by_role("button", name="All shown").click()
+    bar.get_by_role("button", name="Erase for good").click()
+    window.page.locator("dialog.box").get_by_role("button", name="Erase for good").click()
+    proof = window.page.get_by_role("dialog", name="Erased for good")
+    expect(proof.get_by_role("row").filter(has_text="Nothing left").first).to_be_visible()
+    proof.get_by_role("button", name="Close").click()
+    expect(window.page.get_by_text("No memories yet")).to_be_visible()
+    assert {engine.get(id, scope=scope).status for id in ids} == {Status.PURGED}
 
 
 def test_nobody_finds_a_way_on(unnamed: Window) -> None:

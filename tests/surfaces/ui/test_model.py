@@ -64,9 +64,12 @@ def test_a_model_that_was_found_is_tried_and_written(fresh: Window, monkeypatch:
         card.get_by_role("button", name="Use LM Studio").click()
         expect(card.get_by_label("Model", exact=True)).to_have_value("scripted")
         expect(card.get_by_role("button", name="Save")).to_be_disabled()
+        expect(card.get_by_label("Protocol")).to_have_value("openai")
+        card.get_by_label("Time-out in seconds").fill("900")
         set_up(fresh)
         expect(card).to_contain_text(f"sent to {model.url}, which is this machine")
-        assert written(fresh) == {"chat": {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted"}}
+        expected = {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted", "timeout_seconds": 900.0}
+        assert written(fresh) == {"chat": expected}
         assert not any(request.route == "chat" and "memory" in request.prompt for request in model.requests)
         home = str(fresh.served.engine.settings.home)
         with open_engine(load({"home": home}, environ={}).settings, background=False, jobs__workers=0) as memory:
@@ -93,7 +96,13 @@ def test_a_key_is_stored_for_its_server_alone_and_never_shown(fresh: Window) -> 
         card.get_by_label("Address").fill(other.url)
         set_up(fresh)
         assert {request.headers.get("authorization") for request in other.requests} == {None}
-        assert written(fresh)["chat"] == {"provider": "openai", "url": f"{other.url}/v1", "model": "scripted", "api_key": ""}
+        assert written(fresh)["chat"] == {
+            "provider": "openai",
+            "url": f"{other.url}/v1",
+            "model": "scripted",
+            "timeout_seconds": 300.0,
+            "api_key": "",
+        }
         card.get_by_role("button", name="Use rules only").click()
         fresh.page.get_by_role("button", name="Use rules", exact=True).click()
         expect(card.get_by_text("Restart")).to_have_count(0)

@@ -13,13 +13,14 @@ from engrams.types import Kind, Turn
 
 @pytest.mark.covers("S4.62")
 def test_the_notebook_groups_by_topic_with_provenance(offline: Served) -> None:
-    """What is known stands by topic, each with the words it was learned from; turns and held memories are no part of it."""
+    """What is known stands by whom and what it is about, else by category, each with the words it was learned from; turns are no part."""
     scope = ("user", "notes")
     offline.engine.observe([Turn("I live in Lisbon."), Turn("I prefer tea over coffee."), Turn("My brother Tomás is a chef.")], scope=scope)
     assert offline.engine.drain()
     book = httpx2.get(offline.url + "/v1/notebook", headers={"x-engrams-user": "notes"}).json()
     found = {topic["topic"]: topic["memories"] for topic in book["topics"]}
-    assert {"home", "preference", "family"} <= set(found)
+    assert {"home", "preference", "Tomás"} == set(found)
+    assert len(found["Tomás"]) == 2
     assert [memory["object"] for memory in found["home"]] == ["Lisbon"]
     for memories in found.values():
         for memory in memories:

@@ -157,6 +157,11 @@ def test_files_are_imported_by_dropping_them(window: Window) -> None:
     )
     window.page.locator(".drop").dispatch_event("drop", {"dataTransfer": data})
     row = window.page.locator(".list .memory").filter(has_text="talk.jsonl")
+    expect(row).to_contain_text("Messages, one a line · 2 memories")
+    expect(row).to_contain_text("The attic key is red.")
+    expect(row).to_contain_text("1 piece could not be read")
+    assert not window.served.engine.list(scope=window.scope).records
+    row.get_by_role("button", name="Import talk.jsonl", exact=True).click()
     expect(row.locator(".chip")).to_have_text("Done")
     expect(row).to_contain_text("2 memories stored")
     expect(row).to_contain_text("1 piece could not be read")
@@ -172,6 +177,7 @@ def test_a_large_file_is_sent_in_pieces(window: Window) -> None:
     file = {"name": "large.jsonl", "mimeType": "application/json", "buffer": body.encode()}
     window.page.get_by_label("Files to import").set_input_files(file)
     row = window.page.locator(".list .memory").filter(has_text="large.jsonl")
+    row.get_by_role("button", name="Import large.jsonl", exact=True).click()
     expect(row).to_contain_text("6 memories stored")
 
 
@@ -220,6 +226,7 @@ def test_an_import_is_undone(window: Window) -> None:
     window.go("import")
     file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"The shed has a red roof.\nThe pond is frozen.\n"}
     window.page.get_by_label("Files to import").set_input_files(file)
+    window.page.get_by_role("button", name="Import notes.txt", exact=True).click()
     window.page.get_by_text("2 memories stored").wait_for()
     window.page.get_by_role("button", name="Undo notes.txt").click()
     window.page.get_by_role("button", name="Undo import").click()
@@ -227,6 +234,23 @@ def test_an_import_is_undone(window: Window) -> None:
     assert not window.served.engine.list(scope=window.scope).records
     window.go("import")
     assert not window.page.get_by_role("button", name="Undo notes.txt").count()
+
+
+def test_several_files_are_imported_at_one_press_or_not_at_all(window: Window) -> None:
+    """Each file shows its preview; one is taken out, the others go at one press."""
+    window.go("import")
+    files = [
+        {"name": f"{name}.txt", "mimeType": "text/plain", "buffer": f"The {name} is painted.\n".encode()}
+        for name in ("shed", "barn", "gate")
+    ]
+    window.page.get_by_label("Files to import").set_input_files(files)
+    expect(window.page.get_by_role("button", name="Import all 3 files")).to_be_visible()
+    window.page.get_by_role("button", name="Do not import barn.txt").click()
+    window.page.get_by_role("button", name="Import all 2 files").click()
+    expect(window.page.get_by_text("Done", exact=True)).to_have_count(2)
+    expect(window.page.locator(".list").get_by_text("barn.txt")).to_have_count(0)
+    stored = window.served.engine.list(scope=window.scope, kinds=(Kind.TURN, Kind.NOTE)).records
+    assert {record.text for record in stored} == {"The shed is painted.", "The gate is painted."}
 
 
 def test_a_picture_is_refused_on_the_page(window: Window) -> None:

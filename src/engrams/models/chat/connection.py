@@ -26,12 +26,14 @@ _CONTEXT = 8192
 class ModelConnectionParameters:
     """Provider, address, model and key of a connection to a chat model.
 
-    ``provider`` none: rules alone. ``api_key`` None: the known one, if it is for this server; empty: none."""
+    ``provider`` none: rules alone. ``api_key`` None: the known one, if it is for this server; empty: none. ``timeout_seconds`` None: as
+    it was."""
 
     provider: Literal["none", "openai", "ollama"]
     url: str = ""
     model: str = ""
     api_key: str | None = None
+    timeout_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ def find_chat_problem(chat: ChatSettings) -> SettingsError | None:
 def connect(chat: ChatSettings, connection: ModelConnectionParameters) -> ChatSettings:
     """Put a connection into settings.
     A key that is known goes to its own server alone."""
-    given = {"provider": connection.provider, "url": connection.url, "model": connection.model}
+    given: dict[str, Any] = {"provider": connection.provider, "url": connection.url, "model": connection.model}
+    if connection.timeout_seconds is not None:
+        given["timeout_seconds"] = connection.timeout_seconds
     asked = chat.model_copy(update=given)
     key = connection.api_key
     if key is None:
@@ -120,7 +124,8 @@ def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
     old = {name: held[name] for name in ("provider", "url", "api_key") if isinstance(held.get(name), str)}
     chat = connect(ChatSettings().model_copy(update=old), connection)
     key = {"api_key": chat.api_key} if chat.api_key or "api_key" in held else {}
-    set_values(file, "chat", {"provider": chat.provider, "url": chat.url, "model": chat.model, **key})
+    wait: dict[str, Any] = {} if connection.timeout_seconds is None else {"timeout_seconds": connection.timeout_seconds}
+    set_values(file, "chat", {"provider": chat.provider, "url": chat.url, "model": chat.model, **key, **wait})
 
 
 def describe_destination(chat: ChatSettings) -> str:

@@ -86,6 +86,7 @@ _PERMISSIONS = _index_permissions(
     ("DELETE", "/v1/garden/queue/{id}", "write", "garden.cancel", ""),
     ("POST", "/v1/garden/pause", "write", "garden.pause", ""),
     ("GET", "/v1/export", "read", "memory.export", ""),
+    ("POST", "/v1/export", "read", "memory.export", ""),
     ("POST", "/v1/import", "write", "memory.import", "upsert_memory"),
     ("POST", "/v1/imports", "write", "memory.import", "upsert_memory"),
     ("GET", "/v1/imports", "read", "view.imports", ""),

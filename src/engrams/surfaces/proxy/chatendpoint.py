@@ -14,7 +14,7 @@ from starlette.responses import Response
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
 from engrams.surfaces.proxy.apierrors import error_response
-from engrams.surfaces.proxy.chatprotocols import NOTE, UNSAVED, ChatDialect
+from engrams.surfaces.proxy.chatprotocols import UNSAVED, ChatDialect
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.jsonsplice import append_member
 from engrams.surfaces.proxy.memorydeadlines import RequestMemoryContext, TimeLimitedEngine
@@ -68,14 +68,15 @@ class ProxyChatEndpoint:
         gone: asyncio.Task[None],
     ) -> Response:
         unsaved = self._memory.describe_excess(chat_request.question)
-        note = {NOTE: memory.note, **({UNSAVED: unsaved} if unsaved else {})}
+        unsaved_note = {UNSAVED: unsaved} if unsaved else {}
+        note = {**memory.headers, **unsaved_note}
         try:
             answer = await self._send(request, chat_request, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
                 await answer.aclose()
                 _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
                 memory = RequestMemoryContext("", (), "skipped:refused")
-                note = {**note, NOTE: memory.note}
+                note = {**memory.headers, **unsaved_note}
                 answer = await self._send(request, chat_request, upstream)
             if answer.status_code != 200 or chat_request.caller is None:
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)

@@ -165,6 +165,8 @@ DIALECTS = (CHAT, RESPONSES, ANTHROPIC, OLLAMA_CHAT, OLLAMA_GENERATE)
 
 
 NOTE = "x-engrams-memory"
+PROFILE = "x-engrams-profile"
+"""Header with the ids of the memories in the profile of a prompt."""
 UNSAVED = "x-engrams-unsaved"
 """Header that says why the user's message was not stored."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.engine import MemoryEngine
 from engrams.ports import EmbedderCard, ModelFollower
 from engrams.surfaces.proxy.calleridentity import ChatCaller
+from engrams.surfaces.proxy.chatprotocols import NOTE, PROFILE
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Context, Hit, Json, Kind, Scope, Turn
@@ -27,6 +28,8 @@ DRAIN_SECONDS = 10.0
 _QUERY_END = 2000
 _COLD_LOOKUPS = 3
 _MAX_WAITING = 64
+_PROFILE_IDS = 100
+"""Ids in a header at most."""
 _READERS = 2
 _WRITERS = 2
 _OWNERS = 10_000
@@ -52,11 +55,19 @@ DEFAULT_DEADLINES = MemoryDeadlines()
 
 @dataclass(frozen=True, slots=True)
 class RequestMemoryContext:
-    """Memory for a request: prompt text, its hits, and the header note."""
+    """Memory for a request: prompt text, its hits, and the header note.
+
+    ``profile``: ids of the memories in the profile."""
 
     text: str
     hits: tuple[Hit, ...]
     note: str
+    profile: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the answer that tell what went into the prompt."""
+        return {NOTE: self.note, **({PROFILE: ",".join(self.profile[:_PROFILE_IDS])} if self.profile else {})}
 
 
 class TimeLimitedEngine:
@@ -162,7 +173,7 @@ class TimeLimitedEngine:
         text = context.text if hits else "\n\n".join(part for part in (context.prefix, context.summary) if part)
         note = f"used:{len(hits)}" if text else "none"
         self._counts["used" if text else "none"] += 1
-        return RequestMemoryContext(text, hits, note)
+        return RequestMemoryContext(text, hits, note, context.standing if context.prefix else ())
 
     def _skip_memory(self, reason: str) -> RequestMemoryContext:
         self._counts[f"skipped:{reason}"] += 1

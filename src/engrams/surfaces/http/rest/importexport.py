@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from engrams.clock import now
 from engrams.errors import NotFoundError, RefusedError
 from engrams.formats import Format
 from engrams.settings import Settings
+from engrams.surfaces.http.rest import requests
 from engrams.surfaces.http.rest.calleridentity import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses
 from engrams.types import ImportOptions, Scope
@@ -64,9 +65,11 @@ class ImportCountsResponse(BaseModel):
 class ImportPreviewResponse(ImportCountsResponse):
     """Counts of what an import would bring; nothing is stored.
 
-    ``kinds``: by kind; ``users``: by the users that the file names; ``history``: those that are not true any more."""
+    ``kinds``: by kind; ``users``: by the users that the file names; ``history``: those that are not true any more; ``samples``: the first
+    texts."""
 
     format: str
+    samples: list[str]
     history: int
     kinds: dict[str, int]
     users: dict[str, int]
@@ -126,18 +129,24 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
         """Export everything in the scope, with history and links, as JSON lines.
 
         `/v1/import` takes the file."""
-        _require_disk(settings)
-        folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
-        path = Path(folder.name) / "memory.jsonl"
-        try:
-            caller.engine.dump(path, scope=caller.scope)
-        except BaseException:
-            folder.cleanup()
-            raise
-        headers = {"content-disposition": 'attachment; filename="memory.jsonl"'}
-        return StreamingResponse(
-            _read_chunks(path), media_type="application/jsonl", headers=headers, background=BackgroundTask(folder.cleanup)
-        )
+        return _send_export(settings, lambda path: caller.engine.dump(path, scope=caller.scope))
+
+    @routes.post(
+        "/export",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}, **error_responses(404)},
+    )
+    def export_some(body: requests.ExportRequest, caller: ScopedCaller) -> StreamingResponse:
+        """Export chosen memories, with history and links, as JSON lines."""
+        ids = list(dict.fromkeys(body.ids))
+        chosen = [caller.engine.get(id, scope=caller.owner) for id in ids]
+        edges = caller.engine.inspect.edges(caller.owner, ids, ())
+        histories = [caller.engine.inspect.history(id, scope=caller.owner) for id in ids]
+        items = [
+            formats.ExportedRecord(record, tuple(edge for edge in edges if edge.source == record.id), history)
+            for record, history in zip(chosen, histories, strict=True)
+        ]
+        return _send_export(settings, lambda path: formats.write(path, items, header={"scope": caller.owner.key}))
 
     @routes.post("/import", responses=error_responses(), openapi_extra=_FILE)
     async def load(
@@ -276,6 +285,20 @@ def _require_disk(settings: Settings) -> None:
 
 def _incognito_error() -> RefusedError:
     return RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
+
+
+def _send_export(settings: Settings, dump: Callable[[Path], object]) -> StreamingResponse:
+    """Write an export into a folder of its own, and stream it."""
+    _require_disk(settings)
+    folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
+    path = Path(folder.name) / "memory.jsonl"
+    try:
+        dump(path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    headers = {"content-disposition": 'attachment; filename="memory.jsonl"'}
+    return StreamingResponse(_read_chunks(path), media_type="application/jsonl", headers=headers, background=BackgroundTask(folder.cleanup))
 
 
 def _read_chunks(path: Path) -> Iterator[bytes]:

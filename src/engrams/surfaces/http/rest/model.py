@@ -46,8 +46,10 @@ class ModelConnectionRequest(BaseModel):
     model: str = Field("", max_length=_NAME)
     api_key: str | None = Field(None, max_length=_KEY, description="Null: the stored one, if it is for this server. Empty: none.")
 
+    timeout_seconds: float | None = Field(None, gt=0, le=3600, description="Seconds an answer may take in all. Null: as it was.")
+
     def to_connection(self) -> connection.ModelConnectionParameters:
-        return connection.ModelConnectionParameters(self.provider, self.url.strip(), self.model.strip(), self.api_key)
+        return connection.ModelConnectionParameters(self.provider, self.url.strip(), self.model.strip(), self.api_key, self.timeout_seconds)
 
 
 class ModelTestResponse(BaseModel):
@@ -77,6 +79,7 @@ class ModelResponse(BaseModel):
     url: str
     model: str
     has_key: bool
+    timeout_seconds: float
     in_use: str
     restart: bool
     fixed_by: list[str]
@@ -157,6 +160,7 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
         url=chat.url,
         model=chat.model,
         has_key=bool(chat.api_key),
+        timeout_seconds=chat.timeout_seconds,
         in_use=model.name if model else "",
         restart=restart,
         fixed_by=sorted(name for name, source in loaded.origin.items() if name.startswith("chat.") and source == "environment"),

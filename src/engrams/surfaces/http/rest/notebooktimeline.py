@@ -10,16 +10,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from engrams.ports import Condition, Where
+from engrams.ports import NOTE_PIECE, Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import responses
 from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.types import LAYER_OF, PRODUCT, EdgeType, Kind, Layer, Record, Status
+from engrams.types import LAYER_OF, PRODUCT, EdgeType, Entity, Kind, Layer, Record, Status
 
 _RAW_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
 """What memory works from; people read what it made of it."""
-_NOT_HIDDEN = Where("not", (Condition("meta.hidden", "eq", True),))
+_NOT_HIDDEN = Where("not", (Where("or", (Condition("meta.hidden", "eq", True), Condition(f"meta.{NOTE_PIECE}", "exists", True))),))
+_LEAST_MEMBERS = 2
+"""Memories that make a person, place or thing a topic."""
 _PAGE = 1000
 _MOST = 20_000
 _STATUSES = tuple(status for status in Status if status is not Status.PURGED)
@@ -30,9 +32,12 @@ BucketsParam = Annotated[int, Query(ge=1, le=366, description="Into how many pie
 
 
 class NotebookTopicResponse(BaseModel):
-    """Topic with its memories; ``product``: display name of its layer."""
+    """Topic with its memories; ``product``: display name of its layer.
+
+    ``entity``: id of the person, place or thing that it is about; empty: a cluster, or a category."""
 
     topic: str
+    entity: str = ""
     product: str
     memories: list[responses.MemoryResponse]
 
@@ -62,19 +67,23 @@ def router(settings: Settings) -> APIRouter:
     def notebook(caller: ScopedCaller, layer: LayerParam = None, limit: LimitParam = 200) -> NotebookResponse:
         """List known memories by topic, with their sources.
 
-        Held and archived memories and those marked `meta.hidden` do not count."""
+        A topic is a cluster, or whom or what several memories are about, or a category. Held and archived memories, pieces of note files
+        and memories marked `meta.hidden` do not count."""
         kinds = tuple(kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind]))
         found = (
             caller.engine.list(scope=caller.scope, kinds=kinds, where=_NOT_HIDDEN, limit=min(limit, settings.limits.results)).records
             if kinds
             else ()
         )
-        topics: dict[str, list[Record]] = {}
-        names = _topic_names(caller, found)
+        clusters = _topic_names(caller, found)
+        about = _main_entities(caller, [record.id for record in found if record.id not in clusters])
+        topics: dict[tuple[str, str], list[Record]] = {}
         for record in found:
-            topics.setdefault(names.get(record.id) or record.category or PRODUCT[record.layer], []).append(record)
+            entity = about.get(record.id)
+            name = clusters.get(record.id) or record.category or PRODUCT[record.layer]
+            topics.setdefault((entity.name, entity.id) if entity else (name, ""), []).append(record)
         ordered = sorted(topics.items(), key=lambda topic: (-len(topic[1]), topic[0]))
-        return NotebookResponse(topics=[_to_topic(name, records) for name, records in ordered])
+        return NotebookResponse(topics=[_to_topic(*topic, records) for topic, records in ordered])
 
     @routes.get("/timeline", responses=error_responses())
     def timeline(caller: ScopedCaller, buckets: BucketsParam = 60) -> TimelineResponse:
@@ -100,9 +109,9 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _to_topic(name: str, records: Sequence[Record]) -> NotebookTopicResponse:
+def _to_topic(name: str, entity: str, records: Sequence[Record]) -> NotebookTopicResponse:
     return NotebookTopicResponse(
-        topic=name, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records]
+        topic=name, entity=entity, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records]
     )
 
 
@@ -114,6 +123,21 @@ def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping
     inside = {link.source: link.target for link in sorted(links, key=lambda link: link.weight) if link.source in own}
     labels = caller.engine.topics.labels(caller.scope, set(inside.values()))
     return {id: labels[topic] for id, topic in inside.items() if topic in labels}
+
+
+def _main_entities(caller: IdentifiedCaller, ids: Sequence[str]) -> Mapping[str, Entity]:
+    """Map memory ids to whom or what they are about, where that is about several.
+
+    Who is in half of all, as the user is, tells nothing."""
+    net, listed = caller.engine.inspect.entities(caller.scope), frozenset(ids)
+    members = {entity.id: listed.intersection(entity.memories) for entity in net.entities}
+    telling = [entity for entity in net.entities if _LEAST_MEMBERS <= len(members[entity.id]) <= len(ids) / 2]
+    found: dict[str, Entity] = {}
+    for entity in sorted(telling, key=lambda entity: (-len(members[entity.id]), entity.name)):
+        fresh = members[entity.id] - found.keys()
+        if len(fresh) >= _LEAST_MEMBERS:
+            found.update(dict.fromkeys(fresh, entity))
+    return found
 
 
 def _list_times(caller: IdentifiedCaller, most: int) -> Iterator[tuple[datetime, Layer]]:

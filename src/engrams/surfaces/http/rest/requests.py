@@ -161,6 +161,10 @@ class UsedRequest(RequestBody):
     helpful: bool = Field(default=True, description="Whether they helped; false lowers their confidence.")
 
 
+class ExportRequest(RequestBody):
+    ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
+
+
 class PurgeRequest(RequestBody):
     ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
     git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")

@@ -123,7 +123,7 @@ export const memories = {
   restore: (memory) => post(`/v1/memories/${id(memory)}/restore`),
   purge: (some, git = false) => post("/v1/purge", { ids: some.map((memory) => memory.id ?? memory), git }),
   about: (about) => post("/v1/purge/about", { about }),
-  preview: (memory, action) => post("/v1/preview", { ids: [memory.id ?? memory], action }),
+  preview: (some, action) => post("/v1/preview", { ids: [some].flat().map((memory) => memory.id ?? memory), action }),
   search: (body, signal) => json("POST", "/v1/search", { body, signal }),
   explain: (body, signal) => json("POST", "/v1/explain", { body, signal }),
 };

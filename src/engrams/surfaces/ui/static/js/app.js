@@ -35,6 +35,7 @@ async function show() {
   const { name, params } = route();
   leave();
   leave = () => {};
+  for (const box of document.querySelectorAll("dialog[open]")) box.close("");
   side.current(name);
   try {
     const view = await VIEWS[name]();

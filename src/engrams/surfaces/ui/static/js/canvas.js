@@ -5,6 +5,8 @@ import { short } from "./format.js";
 
 const LEAST = 0.15;
 const MOST = 5;
+/** Pixels around a graph that is shown whole: for names, the buttons at the right and the legend. */
+const EDGE = { left: 46, right: 76, top: 48, bottom: 64 };
 
 export class GraphCanvas {
   /** `chosen(node)`: a node was selected (or null). `opened(node)`: it was asked for. */
@@ -81,12 +83,11 @@ export class GraphCanvas {
     const ys = this.nodes.map((node) => node.y);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const { clientWidth, clientHeight } = this.canvas;
-    this.scale = Math.max(
-      LEAST,
-      Math.min(1.6, (clientWidth - Math.min(220, clientWidth / 4)) / (right - left || 1), (clientHeight - 90) / (bottom - top || 1)),
-    );
-    this.x = clientWidth / 2 - ((left + right) / 2) * this.scale;
-    this.y = clientHeight / 2 - ((top + bottom) / 2) * this.scale;
+    const wide = clientWidth - EDGE.left - EDGE.right;
+    const high = clientHeight - EDGE.top - EDGE.bottom;
+    this.scale = Math.max(LEAST, Math.min(1.6, wide / (right - left || 1), high / (bottom - top || 1)));
+    this.x = EDGE.left + wide / 2 - ((left + right) / 2) * this.scale;
+    this.y = EDGE.top + high / 2 - ((top + bottom) / 2) * this.scale;
     this.draw();
   }
 
@@ -182,7 +183,8 @@ export class GraphCanvas {
       const text = short(node.label, asked ? 60 : 30);
       const wide = pen.measureText(text).width;
       const y = node.y + radius(node) + size * 1.15;
-      const box = [node.x - wide / 2, y - size, node.x + wide / 2, y + size * 0.3];
+      const x = this.#inside(node.x, wide);
+      const box = [x - wide / 2, y - size, x + wide / 2, y + size * 0.3];
       if (
         !asked &&
         taken.some((other) => other[4] !== node && box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
@@ -191,10 +193,18 @@ export class GraphCanvas {
       taken.push(box);
       pen.lineWidth = 3.5 / this.scale;
       pen.strokeStyle = colour("panel");
-      pen.strokeText(text, node.x, y);
+      pen.strokeText(text, x, y);
       pen.fillStyle = colour(asked ? "ink" : "ink-soft");
-      pen.fillText(text, node.x, y);
+      pen.fillText(text, x, y);
     }
+  }
+
+  /** The middle of a name `wide`, moved so that the edge of the canvas does not cut it while its node is seen. */
+  #inside(x, wide) {
+    const left = (4 - this.x) / this.scale;
+    const right = (this.canvas.clientWidth - 4 - this.x) / this.scale;
+    if (x < left || x > right || right - left < wide) return x;
+    return Math.max(left + wide / 2, Math.min(x, right - wide / 2));
   }
 
   // ---------------------------------------------------------------- pointer and keyboard

@@ -92,7 +92,7 @@ function figure(title, summary, legend, content) {
   return h(
     "figure",
     { class: "chart" },
-    h("figcaption", { class: "row spread" }, h("h3", {}, title), names),
+    h("figcaption", { class: "row spread" }, h("h2", {}, title), names),
     plot,
     summary && h("p", { class: "small soft" }, summary),
   );
@@ -110,14 +110,17 @@ function axis(most, format, wide) {
   });
 }
 
-/** As many labels as have room. */
+/** As many labels as have room, none twice in a row. */
 function ticks(labels, step, wide) {
   let end = 0;
+  let last = "";
   return labels.map((label, at) => {
     const half = label.length * 3.2;
+    if (label === last) return null;
     const middle = Math.max(EDGE.left + half, Math.min(EDGE.left + (at + 0.5) * step, wide - half));
     if (middle - half < end) return null;
     end = middle + half + GAP;
+    last = label;
     return s("text", { x: middle, y: HIGH - 6, "text-anchor": "middle", class: "tick" }, label);
   });
 }

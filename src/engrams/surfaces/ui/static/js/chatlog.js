@@ -31,7 +31,7 @@ export class ChatLog {
   async say(text, model, drawn) {
     const since = Date.now() - 2000;
     this.turns.push({ role: "user", text });
-    const turn = { role: "assistant", text: "", explained: null, note: "", learned: [], state: "waiting" };
+    const turn = { role: "assistant", text: "", explained: null, note: "", profile: [], learned: [], state: "waiting" };
     this.turns.push(turn);
     this.running = new AbortController();
     drawn(turn);
@@ -69,6 +69,7 @@ export class ChatLog {
       signal: this.running.signal,
     });
     turn.note = answer.headers.get("x-engrams-memory") ?? "";
+    loadProfile(turn, answer.headers.get("x-engrams-profile") ?? "", drawn);
     turn.state = "streaming";
     for await (const event of events(answer)) {
       if (event.error) throw Object.assign(new Error(event.error.message ?? "The model failed."), { hint: "" });
@@ -101,6 +102,14 @@ async function loadLimit() {
     () => 5,
   );
   return topK;
+}
+
+/** Load the memories of the profile that went into an answer; a line of a note file is shown as its file. */
+async function loadProfile(turn, header, drawn) {
+  const ids = [...new Set(header.split(",").map((id) => id.split(":")[0]))].filter(Boolean);
+  const found = await Promise.all(ids.map((id) => memories.read(id).catch(() => null)));
+  turn.profile = found.filter(Boolean);
+  if (turn.profile.length > 0) drawn(turn);
 }
 
 /** Poll for memories extracted from the message. */

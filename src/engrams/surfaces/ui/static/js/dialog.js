@@ -69,6 +69,18 @@ export function prompt(title, detail, label, { secret = false, value = "", yes =
   });
 }
 
+/** Tell something at length. `action`: [text, function] of a button beside Close. */
+export function tell(title, content, action = null) {
+  const act = () => {
+    box.close("");
+    action[1]();
+  };
+  const box = boxed(title, content, [
+    action && button(action[0], act),
+    button("Close", () => box.close(""), { kind: "main-action" }),
+  ]);
+}
+
 let boxes = 0;
 
 function boxed(title, content, actions) {

@@ -162,6 +162,11 @@ export function head(title, text, ...actions) {
   return h("div", { class: "head" }, h("div", {}, h("h1", {}, title), h("p", {}, text)), h("div", { class: "controls" }, actions));
 }
 
+/** A box that scrolls sideways, by keyboard too. */
+export function scrollBox(label, ...children) {
+  return h("div", { class: "card scroll-x", tabindex: "0", role: "region", "aria-label": label }, children);
+}
+
 /** A line that is 0..1 full. */
 export function bar(share, large = false) {
   return h(

@@ -1,9 +1,9 @@
 // Erasing for good: all about somebody or something, chosen from a list, and the proof.
 
 import { memories } from "./api.js";
-import { choose, prompt } from "./dialog.js";
-import { h } from "./dom.js";
-import { count, number } from "./format.js";
+import { choose, prompt, tell } from "./dialog.js";
+import { h, scrollBox } from "./dom.js";
+import { capital, count, number } from "./format.js";
 import { tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
 
@@ -32,8 +32,42 @@ export async function eraseAbout(changed) {
   const answer = await choose(`Erase ${count(found.length, "memory", "memories")} about ${about}?`, told, "Erase for good", GIT);
   const ids = boxes.filter((box) => box.checked).map((box) => box.value);
   if (!answer || !ids.length) return;
-  tellProof(await memories.purge(ids, answer.ticked), ids);
+  showProof(await memories.purge(ids, answer.ticked), ids);
   changed();
+}
+
+/** Show what was erased of several memories, and each place that was looked at again. The arguments are those of `tellProof`. */
+export function showProof(proof, some, besides = 0) {
+  const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
+  const left = proof.places.find((place) => place.left && place.name === HISTORY) && !proof.removed[HISTORY];
+  const rows = proof.places.map((place) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, capital(place.name)),
+      h("td", { class: "number" }, number(place.looked)),
+      place.left
+        ? h("td", {}, h("span", { class: "chip bad" }, `${number(place.left)} left`), h("p", { class: "small soft" }, place.advice))
+        : h("td", {}, h("span", { class: "chip good" }, "Nothing left")),
+    ),
+  );
+  tell(
+    proof.proven ? "Erased for good" : "Erased here, but some is left",
+    [
+      h("p", {}, `${number(removed)} entries removed; a look at ${number(proof.places.length)} places found ${proof.proven ? "none left" : "some left"}.${tellReach(proof, besides)}`),
+      scrollBox(
+        "Places looked at",
+        h(
+          "table",
+          { class: "plain-table" },
+          h("caption", { class: "hidden-text" }, "Places looked at"),
+          h("thead", {}, h("tr", {}, ["Place", "Looked at", "Result"].map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", {}, rows),
+        ),
+      ),
+    ],
+    left ? ["Rewrite the history", withToast(async () => showProof(await memories.purge(some, true), some, besides))] : null,
+  );
 }
 
 /** Say what was erased, and where it is left; offer the history. `some`: what was asked for; `besides`: other messages that went too. */

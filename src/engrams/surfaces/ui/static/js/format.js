@@ -3,6 +3,7 @@
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const DAY = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const NUMBER = new Intl.NumberFormat();
 const STEPS = [
   ["year", 31557600],
@@ -14,6 +15,10 @@ const STEPS = [
 
 export const day = (value) => (value ? DAY.format(new Date(value)) : "");
 export const moment = (value) => (value ? MOMENT.format(new Date(value)) : "");
+export const clock = (value) => CLOCK.format(new Date(value));
+
+/** How the axis of a chart from `first` to now names its times: by day, or by hour within two days. */
+export const axisLabel = (first) => (Date.now() - new Date(first).getTime() < 172_800_000 ? clock : day);
 export const number = (value) => NUMBER.format(value ?? 0);
 
 /** "3 days ago". */

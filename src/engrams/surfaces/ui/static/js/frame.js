@@ -106,7 +106,7 @@ function foot() {
     h(
       "div",
       { class: "row spread" },
-      h("a", { class: "button plain person-link", href: "#/settings", "aria-label": "Current user" }, person),
+      h("a", { class: "button plain person-link", href: "#/settings" }, h("span", { class: "hidden-text" }, "Settings of "), person),
       themer(),
     ),
   );

@@ -22,9 +22,10 @@ const STATE = {
 
 /** Chips of kind and, unless active, status. */
 export function labels(memory, status = memory.status) {
+  const name = memory.meta?.note_file ? "Note file" : kindName(memory.kind);
   const [tone, text] = STATE[status] ?? [];
   const doubt = !text && memory.outdated && h("span", { class: "chip warn" }, "May be outdated");
-  return [h("span", { class: `chip ${layerName(memory)}` }, kindName(memory.kind)), text && h("span", { class: `chip ${tone}` }, text), doubt];
+  return [h("span", { class: `chip ${layerName(memory)}` }, name), text && h("span", { class: `chip ${tone}` }, text), doubt];
 }
 
 /** Speaker of a memory. */
@@ -38,7 +39,7 @@ export function timeOf(memory) {
   if (memory.valid_from && memory.valid_to) return `${day(memory.valid_from)} – ${day(memory.valid_to)}`;
   if (memory.valid_to) return `until ${day(memory.valid_to)}`;
   if (memory.valid_from && memory.kind !== "turn") return `since ${day(memory.valid_from)}`;
-  return ago(memory.recorded_at);
+  return memory.meta?.note_file ? day(memory.recorded_at) : ago(memory.recorded_at);
 }
 
 /** Row of a list; a press opens the memory. `more`: elements at its end. */

@@ -2,11 +2,15 @@
 
 import { get, json, post } from "./api.js";
 import { confirm } from "./dialog.js";
-import { button, field, fill, h } from "./dom.js";
+import { button, field, fill, h, select } from "./dom.js";
 import { errorBox } from "./memory.js";
 import { toast, withToast } from "./toast.js";
 
 const PATH = "/v1/settings/model";
+const PROVIDERS = [
+  ["openai", "OpenAI"],
+  ["ollama", "Ollama"],
+];
 
 /** Fill `box` with the model that is set, and a form for another. */
 export async function showModel(box) {
@@ -49,7 +53,8 @@ function modelForm(current, again) {
   const url = input(current.url, { placeholder: "http://localhost:11434/v1" });
   const model = input(current.model, { list: "model-names", placeholder: "The first that the server lists" });
   const key = input("", { type: "password", placeholder: current.has_key ? "Stored; leave empty to keep it" : "None" });
-  let provider = current.provider === "none" ? "" : current.provider;
+  const provider = select("Protocol", PROVIDERS, current.provider === "none" ? "openai" : current.provider, () => forget());
+  const seconds = input(String(current.timeout_seconds), { type: "number", min: 1, max: 3600, step: 1 });
   let tested = null;
   let changes = 0;
 
@@ -62,7 +67,7 @@ function modelForm(current, again) {
   };
   const take = (server) => {
     forget();
-    provider = server.provider;
+    provider.value = server.provider;
     url.value = server.url;
     fill(
       names,
@@ -90,7 +95,7 @@ function modelForm(current, again) {
     const [server] = (await post(`${PATH}/servers`, asked())).servers;
     take(server);
     model.value ||= server.models[0];
-    const body = { ...asked(), provider, model: model.value.trim() };
+    const body = { ...asked(), provider: provider.value, model: model.value.trim(), timeout_seconds: Number(seconds.value) || null };
     const before = changes;
     const found = await post(`${PATH}/test`, body);
     if (changes !== before) return;
@@ -121,6 +126,7 @@ function modelForm(current, again) {
     field("Key of the model's server", key, "Stored in config.toml on the server, sent to this address only, and never shown."),
     field("Model", model),
     names,
+    h("div", { class: "pair narrow" }, field("Protocol", provider, "The test finds it."), field("Time-out in seconds", seconds, "How long an answer may take in all.")),
     result,
     h("div", { class: "row" }, waiting("Test", test, result), save, current.provider !== "none" && rules),
     h("p", { class: "small soft" }, "The test sends two short questions and nothing of memory."),

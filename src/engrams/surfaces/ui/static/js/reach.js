@@ -15,9 +15,9 @@ const FATES = {
 
 const DONE = { superseded: "replaced", forgotten: "forgotten", purged: "erased", shortened: "shortened", kept: "kept as it was" };
 
-/** Ask before a change that reaches messages; the ids to change besides, or null where the reader says no. `force`: ask in any case. */
-export async function askReach(memory, action, title, detail, yes, force = false) {
-  const report = await memories.preview(memory, action);
+/** Ask before a change of one memory or several that reaches messages; the ids to change besides, or null where the reader says no. `force`: ask in any case. */
+export async function askReach(some, action, title, detail, yes, force = false) {
+  const report = await memories.preview(some, action);
   const also = action === "edit" ? [] : report.also_said_in;
   if (!force && !report.sources.length && !report.also_said_in.length) return [];
   const lines = report.sources.map((each) =>

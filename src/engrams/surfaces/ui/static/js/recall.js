@@ -40,22 +40,25 @@ const SKIPPED = {
   refused: "The model server refused the request with memory in it, so it was sent again without.",
 };
 
-/** Describe the header `x-engrams-memory`. */
-export function describeNote(note) {
+/** Describe the header `x-engrams-memory`; `profile`: how many memories of the profile went into the answer. */
+export function describeNote(note, profile = 0) {
   const [word, detail] = (note ?? "").split(":");
-  if (word === "used")
-    return detail === "0" ? "Profile used in this answer." : `${count(Number(detail), "memory", "memories")} used in this answer.`;
+  if (word === "used") {
+    const standing = profile ? `your profile (${count(profile, "memory", "memories")})` : detail === "0" && "your profile";
+    const recalled = detail !== "0" && count(Number(detail), "recalled memory", "recalled memories");
+    return `Used in this answer: ${[recalled, standing].filter(Boolean).join(" and ")}.`;
+  }
   if (word === "none") return "No relevant memories.";
   return SKIPPED[detail] ?? "";
 }
 
 /** Build the card. `explained`: the answer of /v1/explain, null while it is awaited. */
-export function recallCard({ explained, note, closed = false, learned = [] }, open) {
-  const said = closed ? "Recall is off: no facts used in this answer." : describeNote(note);
+export function recallCard({ explained, note, closed = false, profile = [], learned = [] }, open) {
+  const said = closed ? "Recall is off: no facts used in this answer." : describeNote(note, profile.length);
   const time = explained && h("span", { class: "soft small number" }, milliseconds(totalTime(explained)));
-  const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h3", {}, "Recalled", explained && h("span", { class: "chip accent number" }, usedCount(explained, note))), time);
+  const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h2", {}, "Recalled", explained && h("span", { class: "chip accent number" }, usedCount(explained, note) + profile.length)), time);
   const found = explained ? [chosenLists(explained, note, open), leftOut(explained, open), steps(explained)] : [];
-  const content = [said && h("p", { class: "small soft" }, said), found, learned.length > 0 && learnedList(learned, open)];
+  const content = [said && h("p", { class: "small soft" }, said), profile.length > 0 && profileList(profile, open), found, learned.length > 0 && learnedList(learned, open)];
   return h(
     "aside",
     { "aria-label": "Recalled memories" },
@@ -176,6 +179,30 @@ function steps(explained) {
   );
 }
 
+/** Memories of the profile: part of every answer, whatever was asked. */
+function profileList(profile, open) {
+  return h(
+    "details",
+    { class: "profile" },
+    h("summary", {}, `Profile (${profile.length})`),
+    h("p", { class: "small soft" }, "Part of every answer, whatever the question."),
+    h("ul", { class: "recall-list" }, profile.map((memory) => plainItem(memory, open))),
+  );
+}
+
+function plainItem(memory, open) {
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      { type: "button", class: "recall-open", on: { click: () => open(memory) } },
+      h("span", { class: "recall-text" }, memory.text),
+      h("span", { class: "row" }, labels(memory)),
+    ),
+  );
+}
+
 function learnedList(learned, open) {
   return h(
     "div",
@@ -184,18 +211,7 @@ function learnedList(learned, open) {
     h(
       "ul",
       { class: "recall-list" },
-      learned.map((memory) =>
-        h(
-          "li",
-          {},
-          h(
-            "button",
-            { type: "button", class: "recall-open", on: { click: () => open(memory) } },
-            h("span", { class: "recall-text" }, memory.text),
-            h("span", { class: "row" }, labels(memory)),
-          ),
-        ),
-      ),
+      learned.map((memory) => plainItem(memory, open)),
     ),
   );
 }

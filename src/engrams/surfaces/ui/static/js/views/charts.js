@@ -3,7 +3,7 @@
 import { get } from "../api.js";
 import { fill, h, head, tabs } from "../dom.js";
 import { bars, lines } from "../chart.js";
-import { capital, count, day, milliseconds, number } from "../format.js";
+import { axisLabel, capital, clock, count, day, milliseconds, number } from "../format.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
 import { LAYERS } from "../words.js";
@@ -96,9 +96,10 @@ function growthChart(timeline) {
   if (timeline.points.length === 0) return h("p", { class: "soft" }, "Growth appears here with the first memory.");
   let sum = 0;
   const names = Object.entries(LAYERS);
+  const label = axisLabel(timeline.points[0].at);
   const points = timeline.points.map((point) => {
     for (const [layer] of names) sum += point.added[layer] ?? 0;
-    return { label: day(point.at), parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]) };
+    return { label: label(point.at), parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]) };
   });
   const legend = names.map(([, name]) => [`${name}-fill`, capital(name)]);
   const summary = `${count(sum, "memory", "memories")} from ${day(timeline.points[0].at)} to today${timeline.more ? "; older ones are not shown" : ""}.`;
@@ -112,8 +113,6 @@ function groupPoints(points) {
   for (let at = 0; at < points.length; at += size) groups.push(points.slice(at, at + size));
   return groups;
 }
-
-const clock = (value) => new Date(value).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 
 function latencyChart(points) {
   const groups = groupPoints(points);
@@ -156,5 +155,5 @@ function loadChart(points) {
 }
 
 function emptyChart(name, text) {
-  return h("div", { class: "stack tight" }, h("h3", {}, name), h("p", { class: "soft small" }, text));
+  return h("div", { class: "stack tight" }, h("h2", {}, name), h("p", { class: "soft small" }, text));
 }

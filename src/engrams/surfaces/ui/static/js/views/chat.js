@@ -28,7 +28,7 @@ class Chat {
   constructor(root) {
     this.root = root;
     this.model = getChoice("model", "");
-    this.log = h("ol", { class: "log", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": "Conversation" });
+    this.log = h("div", { class: "log", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": "Conversation" });
     this.input = h("textarea", {
       class: "input",
       rows: 1,
@@ -113,7 +113,7 @@ class Chat {
   draw() {
     this.rows.clear();
     fill(this.log);
-    if (talk.turns.length === 0) this.log.append(h("li", { class: "log-empty" }, this.welcome()));
+    if (talk.turns.length === 0) this.log.append(h("div", { class: "log-empty" }, this.welcome()));
     for (const turn of talk.turns) this.addRow(turn);
     this.showState();
     this.showBusy();
@@ -163,7 +163,7 @@ class Chat {
     const beside = h("div", { class: "beside" });
     delete turn.drawn;
     const row = h(
-      "li",
+      "div",
       { class: `turn ${turn.role}` },
       h("div", { class: "bubble" }, h("span", { class: "hidden-text" }, turn.role === "user" ? "You: " : "Answer: "), said),
       turn.role === "assistant" && beside,
@@ -204,7 +204,7 @@ class Chat {
         ),
       ],
     );
-    const state = `${Boolean(turn.explained)} ${turn.note} ${turn.learned?.length ?? 0}`;
+    const state = `${Boolean(turn.explained)} ${turn.note} ${turn.profile?.length ?? 0} ${turn.learned?.length ?? 0}`;
     if (turn.drawn === state || !(turn.explained || turn.note || turn.learned?.length)) return;
     turn.drawn = state;
     const before = new Map([...beside.querySelectorAll("details")].map((each) => [each.firstChild.textContent, each.open]));

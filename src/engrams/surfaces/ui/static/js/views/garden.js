@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { confirm } from "../dialog.js";
-import { button, empty, fill, h, head, icon, toggle } from "../dom.js";
+import { button, empty, fill, h, head, icon, scrollBox, toggle } from "../dom.js";
 import { ago, capital, count, day, moment, number, plain, short } from "../format.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
@@ -11,6 +11,18 @@ import { toast, withToast } from "../toast.js";
 export const title = "Garden";
 
 const ENDS = { complete: "good", incomplete: "warn", interrupted: "warn", paused: "" };
+/** Steps of a cycle, where its sums do not tell them. */
+const JOBS = {
+  sessions: "sessions closed",
+  embed: "embeddings updated",
+  verify: "files checked",
+  prune: "doubtful memories archived",
+  links: "links added",
+  strengthen: "links strengthened",
+  topics: "topics updated",
+  tags: "tags added",
+  agent: "changes by the model",
+};
 const ACTIONS = { archive: "Archive", doubt: "Lower confidence", supersede: "Mark outdated", unlink: "Remove link" };
 
 export async function show(root) {
@@ -160,9 +172,8 @@ function contradictions(list, draw) {
 
 function steps(list) {
   if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "No changes planned.");
-  return h(
-    "div",
-    { class: "card scroll-x" },
+  return scrollBox(
+    "Planned changes",
     h(
       "table",
       { class: "plain-table" },
@@ -186,7 +197,14 @@ function steps(list) {
 }
 
 function describeReport(report) {
-  if (report.modified === 0 && report.compactions === 0) return "No memories changed.";
-  const merged = report.compactions > 0 ? `, ${number(report.compactions)} merged into others` : "";
-  return `${count(report.modified, "memory", "memories")} changed${merged}.`;
+  const done = Object.entries(report.jobs)
+    .filter(([job, steps]) => steps > 0 && JOBS[job])
+    .map(([job, steps]) => `${JOBS[job]}: ${number(steps)}`);
+  const parts = [
+    report.modified > 0 && `${count(report.modified, "memory", "memories")} changed`,
+    report.compactions > 0 && `${number(report.compactions)} merged into others`,
+    report.conflicts > 0 && `${count(report.conflicts, "contradiction")} found`,
+    ...done,
+  ].filter(Boolean);
+  return parts.length ? `${parts.join(", ")}.` : "Nothing had to change.";
 }

@@ -37,16 +37,16 @@ const FEW = 8;
 /** Entities below which the page begins with memories, which show them too. */
 const LEAST_ENTITIES = 5;
 
-export async function show(root) {
-  const page = new Graph(root);
+export async function show(root, params) {
+  const page = new Graph(root, params.get("focus") ?? "");
   page.frame();
   await page.load();
   return () => page.picture.end();
 }
 
 class Graph {
-  constructor(root) {
-    Object.assign(this, { root, view: "", focus: "", type: "", layer: "", text: "", shape: "picture", lone: false, found: { nodes: [], edges: [] } });
+  constructor(root, focus) {
+    Object.assign(this, { root, view: "", focus, type: "", layer: "", text: "", shape: "picture", lone: false, found: { nodes: [], edges: [] } });
     this.sum = h("p", { class: "small soft", role: "status" });
     this.canvas = h("canvas", {
       class: "canvas",

@@ -3,7 +3,8 @@
 import { ask, get, json } from "../api.js";
 import { confirm } from "../dialog.js";
 import { bar, button, fill, h, head, icon } from "../dom.js";
-import { ago, bytes, capital, count, number } from "../format.js";
+import { ago, bytes, capital, count, number, plain, short } from "../format.js";
+import { saveFile } from "../download.js";
 import { errorBox } from "../memory.js";
 import { toastError, toast, withToast } from "../toast.js";
 
@@ -11,6 +12,18 @@ export const title = "Import";
 
 const PIECE = 1_000_000;
 const WAIT = 300;
+const FORMATS = {
+  engrams: "engrams export",
+  turns: "Messages, one a line",
+  json: "JSON",
+  lines: "Text",
+  chatgpt: "ChatGPT export",
+  claude: "Claude export",
+  csv: "Table (CSV)",
+  locomo: "LoCoMo conversations",
+  mem0: "mem0 memories",
+  mcp: "MCP memory",
+};
 
 export async function show(root) {
   const list = h("ul", { class: "list", "aria-live": "polite" });
@@ -80,17 +93,28 @@ async function earlier(list) {
   }
 }
 
-/** Send the files once previous imports are listed, so that none is listed twice. */
+/** Preview the files once previous imports are listed, so that none is listed twice; each is sent at a press. */
 async function take(files, list, listed) {
   await listed;
+  const waiting = [];
+  const all = h("li", { class: "memory" });
+  const follow = () => {
+    const left = waiting.filter((row) => row.send);
+    all.hidden = left.length < 2;
+    fill(all, h("div", { class: "grow row end" }, button(`Import all ${left.length} files`, () => left.forEach((row) => row.send()), { kind: "main-action" })));
+  };
+  list.prepend(all);
+  follow();
   for (const file of files) {
     const row = new Row(file.name);
-    list.prepend(row.element);
+    all.after(row.element);
     try {
-      await row.send(file);
+      await row.preview(file, follow);
+      waiting.push(row);
     } catch (fault) {
       row.fault(fault);
     }
+    follow();
   }
 }
 
@@ -112,7 +136,41 @@ class Row {
     );
   }
 
-  async send(file) {
+  /** Show what the file holds, with a button to import it; `changed` is called when that is decided. */
+  async preview(file, changed) {
+    this.draw("Reading", "accent", null);
+    const seen = await this.raw("POST", "/v1/imports/preview", file, {}, { name: file.name });
+    const decide = (work) => () => {
+      this.send = null;
+      work();
+      changed();
+    };
+    this.send = decide(() => this.upload(file).catch((fault) => this.fault(fault)));
+    const parts = [
+      FORMATS[seen.format] ?? plain(seen.format),
+      count(seen.items, "memory", "memories"),
+      seen.conversations > 1 && count(seen.conversations, "conversation"),
+      seen.files > 1 && count(seen.files, "file"),
+      seen.edges > 0 && count(seen.edges, "link"),
+      bytes(file.size),
+    ];
+    this.draw(
+      "Preview",
+      "night",
+      null,
+      h("p", { class: "small soft" }, parts.filter(Boolean).join(" · ")),
+      seen.samples.length > 0 && h("ul", { class: "samples small" }, seen.samples.map((text) => h("li", {}, short(text, 140)))),
+      unreadable(seen.bad),
+      h(
+        "div",
+        { class: "row" },
+        seen.items + seen.edges > 0 && button("Import", () => this.send?.(), { kind: "main-action", label: `Import ${this.name}` }),
+        button("Do not import", decide(() => this.element.remove()), { label: `Do not import ${this.name}` }),
+      ),
+    );
+  }
+
+  async upload(file) {
     this.draw("Sending", "accent", 0);
     const piece = (from) => file.slice(from, from + PIECE);
     const raw = (method, path, body, headers, query) => this.raw(method, path, body, headers, query);
@@ -168,17 +226,7 @@ class Row {
         null,
         h("p", { class: "small soft" }, parts.filter(Boolean).join(" · ")),
         (report.stored > 0 || report.edges > 0) && button("Undo", withToast(() => this.undo(found)), { icon: "undo", label: `Undo ${this.name}` }),
-        report.bad.length > 0 &&
-          h(
-            "details",
-            {},
-            h("summary", { class: "small" }, `${count(report.bad.length, "piece")} could not be read`),
-            h(
-              "ul",
-              { class: "small soft" },
-              report.bad.slice(0, 50).map((bad) => h("li", {}, bad.line ? `Line ${bad.line}: ${bad.message}` : bad.message)),
-            ),
-          ),
+        unreadable(report.bad),
       );
     } else {
       const share = found.total ? found.done / found.total : 0;
@@ -204,11 +252,22 @@ class Row {
   }
 }
 
+/** What could not be read, by line. */
+function unreadable(bad) {
+  if (bad.length === 0) return null;
+  return h(
+    "details",
+    {},
+    h("summary", { class: "small" }, `${count(bad.length, "piece")} could not be read`),
+    h(
+      "ul",
+      { class: "small soft" },
+      bad.slice(0, 50).map((each) => h("li", {}, each.line ? `Line ${each.line}: ${each.message}` : each.message)),
+    ),
+  );
+}
+
 async function save() {
-  const answer = await ask("GET", "/v1/export");
-  const url = URL.createObjectURL(await answer.blob());
-  const link = h("a", { href: url, download: `engrams-${new Date().toISOString().slice(0, 10)}.jsonl` });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  await saveFile(await ask("GET", "/v1/export"));
   toast("Exported.");
 }

@@ -1,7 +1,7 @@
 // Background jobs: waiting, running, failed.
 
 import { get, post } from "../api.js";
-import { button, empty, fill, h, head, icon } from "../dom.js";
+import { button, empty, fill, h, head, icon, scrollBox } from "../dom.js";
 import { ago, capital, count, milliseconds, number, plain } from "../format.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
@@ -37,7 +37,7 @@ const STATES = ["waiting", "running", "done", "dead"];
 export async function show(root) {
   const numbers = h("div", { class: "tiles" });
   const failed = h("section", { class: "stack", "aria-label": "Failed jobs" });
-  const table = h("div", { class: "card scroll-x" });
+  const table = scrollBox("Jobs");
   fill(
     root,
     head(

@@ -2,12 +2,13 @@
 
 import { json, memories } from "../api.js";
 import { drawer } from "../dialog.js";
-import { bar, button, empty, field, fill, h, head, icon, select, tabs } from "../dom.js";
+import { bar, button, empty, field, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
 import { forget, open } from "../drawer.js";
 import { eraseAbout } from "../erase.js";
 import { capital, count, plain } from "../format.js";
 import { debounce } from "../poll.js";
 import { memoryRow, errorBox, skeleton } from "../memory.js";
+import { Selection } from "../selection.js";
 import { toast, withToast } from "../toast.js";
 import { addMemory } from "../chatlog.js";
 import { KINDS, LAYERS, LAYER_OF } from "../words.js";
@@ -40,6 +41,11 @@ class Memories {
     this.tag = params.get("tag") ?? "";
     this.shape = "topics";
     this.turn = 0;
+    this.shown = new Map();
+    this.selection = new Selection(
+      () => this.draw(),
+      () => [...this.shown.values()],
+    );
     this.list = h("div", { class: "results" });
     this.sum = h("p", { class: "small soft", role: "status" });
   }
@@ -81,6 +87,10 @@ class Memories {
       head(
         "Memories",
         "All memories. Open one to see its source, edit it or forget it.",
+        toggle("Choose several", false, (on) => {
+          this.selection.toggle(on);
+          this.draw();
+        }),
         button("Erase about …", withToast(() => eraseAbout(() => this.draw())), { icon: "trash" }),
         button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
       ),
@@ -101,6 +111,7 @@ class Memories {
       ),
       this.sum,
       this.list,
+      this.selection.element,
     );
   }
 
@@ -110,6 +121,7 @@ class Memories {
 
   async draw() {
     const mine = ++this.turn;
+    this.shown.clear();
     const still = () => mine === this.turn;
     const spoken = this.layer === "episodic" && !this.query;
     const notebook = !this.query && !spoken && this.status === "active" && this.shape === "topics";
@@ -145,7 +157,10 @@ class Memories {
             withToast(() => forget(memory, () => this.draw())),
             { icon: "trash", kind: "plain", label: `Forget: ${memory.text.slice(0, 60)}` },
           );
-    return memoryRow(memory, this.open, ...more, memory.status === "purged" ? null : act);
+    this.shown.set(memory.id, memory);
+    const row = memoryRow(memory, this.open, ...more, memory.status === "purged" || this.selection.on ? null : act);
+    row.prepend(...[this.selection.box(memory)].filter(Boolean));
+    return row;
   }
 
   async showResults(still) {
@@ -188,8 +203,14 @@ class Memories {
         ? book.topics.map((topic) =>
             h(
               "section",
-              { class: "topic", "aria-label": plain(topic.topic) },
-              h("h2", {}, plain(topic.topic), h("span", { class: "chip number" }, topic.memories.length)),
+              { class: "topic", "aria-label": topic.entity ? topic.topic : plain(topic.topic) },
+              h(
+                "h2",
+                {},
+                topic.entity ? topic.topic : plain(topic.topic),
+                h("span", { class: "chip number" }, topic.memories.length),
+                topic.entity && h("a", { class: "small", href: `#/graph?focus=${encodeURIComponent(topic.entity)}` }, "In the graph"),
+              ),
               h(
                 "ul",
                 { class: "list" },

@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { prompt } from "../dialog.js";
-import { button, field, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
+import { button, field, fill, h, head, icon, scrollBox, select, tabs, toggle } from "../dom.js";
 import { setForWindow, getForWindow, getChoice, setChoice } from "../pinned.js";
 import { showModel } from "../modelsetup.js";
 import { debounce } from "../poll.js";
@@ -162,7 +162,7 @@ async function values(box) {
     fill(box, h("h2", {}, "In effect"), errorBox(fault));
     return;
   }
-  const list = h("div", { class: "card scroll-x" });
+  const list = scrollBox("Settings in effect");
   let text = "";
   let only = "changed";
   const same = (setting) => JSON.stringify(setting.value) === JSON.stringify(setting.default);

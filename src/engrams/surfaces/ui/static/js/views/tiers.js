@@ -23,6 +23,13 @@ export async function show(root) {
   const columns = TIERS.map((tier) => new Column(tier));
   const layers = h("div", { class: "tiles three" });
   const detail = h("div", {});
+  const off_note = h(
+    "p",
+    { class: "small soft", hidden: true },
+    "All memories are in one tier, searched as a whole. ",
+    h("code", {}, "engrams serve --set tiers.enabled=true"),
+    " keeps the current conversation in a tier of its own, and moves old memories to another.",
+  );
   const trace = h("section", { class: "stack", "aria-label": "Last recall" });
   fill(
     root,
@@ -37,6 +44,7 @@ export async function show(root) {
       { class: "columns" },
       columns.map((column) => column.element),
     ),
+    off_note,
     detail,
     trace,
   );
@@ -55,6 +63,9 @@ export async function show(root) {
       ),
     );
     await Promise.all(columns.map((column) => column.draw(state)));
+    const off = state.detail.on === false;
+    for (const column of columns) column.element.hidden = off && column.tier !== "recent" && column.sum === 0;
+    off_note.hidden = !columns.some((column) => column.element.hidden);
     fill(detail, processSizes(state.detail));
   };
   try {
@@ -91,18 +102,15 @@ class Column {
         : sum
           ? (await memories.list({ tier: this.tier, limit: 5 })).memories
           : [];
+    this.sum = sum;
     const now = `${sum}|${found.map((each) => `${each.id}.${each.version}`).join()}`;
     if (now === this.before) return;
     this.before = now;
     const cap = state.detail.on && state.detail.caps?.[this.tier];
     fill(this.number, number(sum), cap ? h("span", { class: "small soft" }, ` of ${number(cap)}`) : null);
-    const off = this.tier === "working" && state.detail.on === false;
-    const none = off
-      ? ["The working tier is off. ", h("code", { class: "command" }, "engrams serve --set tiers.enabled=true"), " turns it on."]
-      : "No memories here.";
     fill(
       this.list,
-      found.length ? found.slice(0, 5).map((memory) => memoryRow(memory, (each) => open(each))) : h("li", { class: "small soft pad" }, none),
+      found.length ? found.slice(0, 5).map((memory) => memoryRow(memory, (each) => open(each))) : h("li", { class: "small soft pad" }, "No memories here."),
     );
   }
 }
@@ -127,7 +135,7 @@ function processSizes(detail) {
     ["Hot cache", detail.hot, detail.on && detail.caps?.hot],
     ["Jobs running", detail.in_flight],
   ].filter(([, value]) => value !== undefined);
-  if (rows.length === 0) return null;
+  if (rows.length === 0 || rows.every(([, value]) => !value)) return null;
   return h(
     "dl",
     { class: "known" },

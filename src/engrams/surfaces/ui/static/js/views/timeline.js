@@ -4,7 +4,7 @@ import { get, memories } from "../api.js";
 import { button, empty, fill, h, head, tabs, toggle } from "../dom.js";
 import { bars } from "../chart.js";
 import { open } from "../drawer.js";
-import { count, day, moment, number } from "../format.js";
+import { axisLabel, count, day, moment, number } from "../format.js";
 import { debounce } from "../poll.js";
 import { memoryRow, errorBox, skeleton } from "../memory.js";
 import { KINDS, LAYERS } from "../words.js";
@@ -120,12 +120,13 @@ class Timeline {
     this.date.value = iso(this.at ?? Date.now());
     const edge = (this.at ?? new Date()).getTime();
     const names = Object.entries(LAYERS);
+    const label = axisLabel(this.first);
     fill(
       this.chart,
       bars(
         "Memories by date",
         this.line.points.map((point) => ({
-          label: day(point.at),
+          label: label(point.at),
           parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]),
         })),
         { format: (value) => number(Math.round(value)), lit: (at) => new Date(this.line.points[at].at).getTime() <= edge },
@@ -149,7 +150,7 @@ class Timeline {
           ? memories.list({ ...query, as_of: this.at.toISOString(), status: ["active", "superseded", "archived", "forgotten"] })
           : null,
       ]);
-      if (mine === this.turn) this.show(now.memories, then?.memories ?? now.memories);
+      if (mine === this.turn) this.show(now.memories.filter(isMemory), (then ?? now).memories.filter(isMemory));
     } catch (fault) {
       if (mine === this.turn) fill(this.list, errorBox(fault));
     }
@@ -213,6 +214,8 @@ class Timeline {
   }
 }
 
+/** False for a piece of a note file. */
+const isMemory = (memory) => !memory.meta?.note_file;
 const ended = (memory) => Boolean(memory.valid_to) && new Date(memory.valid_to) <= new Date();
 const iso = (value) => {
   const date = new Date(value);

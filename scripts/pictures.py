@@ -1,6 +1,7 @@
 """Draws docs/pictures: the page before a scripted model and a year of somebody's memories. Needs Chromium and the test packages.
 
-With the path of a LoCoMo file it draws the graph of the first conversation in it too."""
+With the path of a LoCoMo file it draws the graph of the first conversation in it too. With ``--all`` it draws every view instead, at two
+widths in both themes, into build/pictures; ``--all de`` in German."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
@@ -25,7 +26,11 @@ from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Turn
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+ALL = OUT.parents[1] / "build" / "pictures"
 SIZE = {"width": 1200, "height": 760}
+PHONE = {"width": 390, "height": 844}
+VIEWS = ("chat", "memories", "timeline", "graph", "tiers", "charts", "garden", "jobs", "import", "settings")
+SECONDS = 60
 ANSWER = """You live in **Lisbon** now, in a flat in Alfama, and work as a nurse at Santa Maria.
 
 Before that:
@@ -56,14 +61,39 @@ def main() -> None:
     ):
         remember(engine)
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for name, scheme, draw in (("chat", "light", chat), ("timeline", "dark", timeline)):
-            page = browser.new_context(viewport=SIZE, color_scheme=scheme, locale="en-GB", reduced_motion="reduce").new_page()
+        if sys.argv[1:2] == ["--all"]:
+            draw_all(browser, url, *sys.argv[2:3])
+            browser.close()
+            return
+        pictures = (("chat", "light", SIZE, chat), ("timeline", "dark", SIZE, timeline), ("several", "light", SIZE, several))
+        for name, scheme, size, draw in (*pictures, ("phone", "dark", PHONE, chat)):
+            page = browser.new_context(viewport=size, color_scheme=scheme, locale="en-GB", reduced_motion="reduce").new_page()
+            page.set_default_timeout(SECONDS * 1000)
             page.goto(url)
             draw(page)
             page.screenshot(path=OUT / f"{name}.png")
         browser.close()
     for path in sys.argv[1:]:
         draw_graph(Path(path))
+
+
+def draw_all(browser: Browser, url: str, language: str = "en-GB") -> None:
+    """Picture every view as a whole, on a phone and on a desk, in the light and in the dark."""
+    ALL.mkdir(parents=True, exist_ok=True)
+    for size in (PHONE, {"width": 1400, "height": 860}):
+        for scheme in ("light", "dark"):
+            context = browser.new_context(viewport=size, color_scheme=scheme, locale=language, reduced_motion="reduce")
+            page = context.new_page()
+            page.set_default_timeout(SECONDS * 1000)
+            for view in VIEWS:
+                page.goto(f"{url}/#/{view}")
+                page.wait_for_selector(f".view-{view}")
+                if view == "chat":
+                    ask(page)
+                page.wait_for_selector("[aria-busy=true]", state="detached")
+                page.wait_for_timeout(1500)
+                page.screenshot(path=ALL / f"{view}-{size['width']}-{scheme}-{language[:2]}.png", full_page=True)
+            context.close()
 
 
 def draw_graph(path: Path) -> None:
@@ -90,14 +120,27 @@ def remember(engine: MemoryEngine) -> None:
     engine.drain()
 
 
-def chat(page: Page) -> None:
-    page.get_by_label("Your message").fill("Where do I live now, and where did I live before?")
-    page.get_by_label("Your message").press("Enter")
-    page.get_by_text("Before that").wait_for()
+def ask(page: Page) -> None:
+    page.locator("textarea").fill("Where do I live now, and where did I live before?")
+    page.locator("textarea").press("Enter")
+    page.get_by_text("Before that").last.wait_for()
     page.wait_for_selector(".log[aria-busy=false]")
-    page.locator(".why > summary").first.click()
+
+
+def chat(page: Page) -> None:
+    ask(page)
+    page.locator(".profile").wait_for(state="attached")
+    if page.viewport_size != PHONE:
+        page.locator(".why > summary").first.click()
     page.mouse.move(0, 0)
-    page.locator("h1").click()
+    page.locator("#main").focus()
+
+
+def several(page: Page) -> None:
+    page.get_by_role("link", name="Memories").click()
+    page.get_by_role("switch", name="Choose several").check(force=True)
+    for place in range(3):
+        page.locator(".choice input").nth(place).check()
 
 
 def timeline(page: Page) -> None:

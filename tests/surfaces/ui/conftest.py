@@ -22,7 +22,8 @@ from engrams.types import Scope, Turn
 ROOT = Path(__file__).resolve().parents[3]
 SCREENS = ROOT / "build" / "screens"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-SECONDS = 8
+SECONDS = 20
+"""How long a browser may take on a busy machine."""
 QUIET = (r"the server responded with a status of \d+", r"ERR_CONNECTION")
 """What Chromium itself notes about answers that the page deals with."""
 
@@ -77,6 +78,7 @@ def browser() -> Iterator[Any]:
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip("no Chromium here: `scripts/chromium.sh` installs one where it may")
+    api.expect.set_options(timeout=SECONDS * 1000)
     with api.sync_playwright() as play:
         started = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield started

@@ -31,7 +31,7 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     expect(answer.locator(".said li")).to_have_count(2)
     recall = answer.get_by_label("Recalled memories")
     expect(recall).to_contain_text("Used in this answer")
-    expect(recall.locator(".recall-list li").first).to_contain_text("My sister Ines plays the cello.")
+    expect(recall.locator("ol.recall-list li").first).to_contain_text("My sister Ines plays the cello.")
     score = float(recall.locator(".why > summary .number").first.inner_text())
     assert 0 < score <= 1
     recall.locator(".why > summary").first.click()

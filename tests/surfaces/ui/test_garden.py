@@ -16,7 +16,7 @@ def test_a_cycle_is_planned_run_and_taken_back(window: Window) -> None:
     ids = [engine.add(text, scope=window.scope).id for text in ("The cello is in the attic room", "The cello is in the attic room!")]
     window.go("garden")
     window.page.get_by_role("button", name="See the plan").click()
-    plan = window.page.get_by_role("region", name="Plan")
+    plan = window.page.get_by_role("region", name="Plan", exact=True)
     expect(plan.locator("tbody tr")).to_have_count(1)
     expect(plan).to_contain_text("The cello is in the attic room!")
     window.page.get_by_role("button", name="Run now").first.click()

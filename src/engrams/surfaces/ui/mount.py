@@ -99,6 +99,7 @@ _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".json": "application/json",
 }
 _MIN_PACKED_BYTES = 1000
 """Smaller files are not compressed."""
@@ -133,7 +134,7 @@ class PageFileCollection:
     @cached_property
     def _bodies(self) -> Mapping[str, bytes]:
         found = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in ROOT.rglob("*") if path.suffix in _TYPES}
-        return {**found, "js/words.js": vocabulary_module()}
+        return {**found, "js/words.js": vocabulary_module(languages(found))}
 
     @cached_property
     def _files(self) -> Mapping[str, ServedPageFile]:
@@ -141,9 +142,16 @@ class PageFileCollection:
         return {path: _to_file(path, body) for path, body in {**self._bodies, "index.html": page}.items()}
 
 
-def vocabulary_module() -> bytes:
-    """Build a JavaScript module of the product's names, kinds, tiers and statuses."""
+def languages(bodies: Mapping[str, bytes]) -> dict[str, str]:
+    """Map the languages that have a file (``lang/de.json``) to their own names."""
+    found = {path.removeprefix("lang/").removesuffix(".json"): body for path, body in bodies.items() if path.startswith("lang/")}
+    return {code: json.loads(body)["language"] for code, body in sorted(found.items())}
+
+
+def vocabulary_module(spoken: Mapping[str, str]) -> bytes:
+    """Build a JavaScript module of the languages, and the product's names, kinds, tiers and statuses."""
     tables = {
+        "LANGUAGES": spoken,
         "LAYERS": {layer.value: name for layer, name in PRODUCT.items()},
         "LAYER_OF": {kind.value: layer.value for kind, layer in LAYER_OF.items()},
         "KINDS": [kind.value for kind in Kind],

@@ -1,5 +1,6 @@
 // REST client: user, key, and errors with hints.
 
+import { t } from "./i18n.js";
 import { setForWindow, getForWindow, getChoice } from "./pinned.js";
 
 /** What went wrong, in words for people. */
@@ -62,7 +63,7 @@ async function sent(url, options) {
     return await fetch(url, { cache: "no-store", ...options });
   } catch (fault) {
     if (fault.name === "AbortError") throw fault;
-    throw new Problem(0, "engrams does not answer.", "Is `engrams serve` still running? The page tries again when you do.");
+    throw new Problem(0, t("engrams_does_not_answer"), t("is_engrams_serve_still_running"));
   }
 }
 
@@ -83,10 +84,10 @@ async function problem(answer) {
   } catch {
     body = {};
   }
-  const text = body.detail || body.error?.message || body.message || `The server said ${answer.status}.`;
+  const text = body.detail || body.error?.message || body.message || t("server_said", { status: String(answer.status) });
   return new Problem(
     answer.status,
-    typeof text === "string" ? text : `The server said ${answer.status}.`,
+    typeof text === "string" ? text : t("server_said", { status: String(answer.status) }),
     typeof body.hint === "string" ? body.hint : "",
     typeof body.title === "string" ? body.title : "",
   );

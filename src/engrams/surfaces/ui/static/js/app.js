@@ -4,6 +4,7 @@ import { onKeyNeeded } from "./api.js";
 import { prompt } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { frame } from "./frame.js";
+import { t } from "./i18n.js";
 import { toastError } from "./toast.js";
 
 const VIEWS = {
@@ -64,13 +65,14 @@ async function show() {
 }
 
 onKeyNeeded(() =>
-  prompt("This server requires a key", "Stored until you close this window and sent to this server only.", "Key", {
+  prompt(t("this_server_requires_a_key"), t("stored_until_you_close_this"), t("key"), {
     secret: true,
-    yes: "Use this key",
+    yes: t("use_this_key"),
   }),
 );
 
 // The address belongs to the views, so the link to the content moves the focus only.
+document.querySelector(".skip").textContent = t("skip_to_content");
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

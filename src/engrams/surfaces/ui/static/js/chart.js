@@ -3,7 +3,7 @@
 import { fill, h, s } from "./dom.js";
 
 const HIGH = 184;
-const EDGE = { left: 46, right: 8, top: 10, bottom: 24 };
+const EDGE = { left: 58, right: 8, top: 10, bottom: 24 };
 const WIDEST = 30;
 const GAP = 24;
 

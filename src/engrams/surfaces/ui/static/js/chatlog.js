@@ -1,6 +1,7 @@
 // One conversation and the request for its next answer; it lives as long as the window.
 
 import { ask, get, memories, post } from "./api.js";
+import { t } from "./i18n.js";
 import { getChoice } from "./pinned.js";
 import { isRecallOn, isServerRecall, recallSettled } from "./switch.js";
 import { setTrace } from "./trace.js";
@@ -72,7 +73,7 @@ export class ChatLog {
     loadProfile(turn, answer.headers.get("x-engrams-profile") ?? "", drawn);
     turn.state = "streaming";
     for await (const event of events(answer)) {
-      if (event.error) throw Object.assign(new Error(event.error.message ?? "The model failed."), { hint: "" });
+      if (event.error) throw Object.assign(new Error(event.error.message ?? t("the_model_failed")), { hint: "" });
       const piece = event.choices?.[0]?.delta?.content;
       if (typeof piece === "string" && piece) {
         turn.text += piece;

@@ -1,6 +1,7 @@
 // Dialogs and the side drawer, built on the browser's own dialog.
 
 import { button, field, h } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** A drawer with a title; `body` is filled by the caller. Closing gives the focus back to where it was. */
 export function drawer(title, onClose = () => {}) {
@@ -14,7 +15,7 @@ export function drawer(title, onClose = () => {}) {
       "div",
       { class: "drawer-head" },
       heading,
-      button("", () => box.close(), { icon: "close", kind: "plain", label: "Close" }),
+      button("", () => box.close(), { icon: "close", kind: "plain", label: t("close") }),
     ),
     body,
   );
@@ -35,7 +36,7 @@ export function confirm(title, detail, yes, danger = true) {
     const box = boxed(
       title,
       [h("p", { class: "soft" }, detail)],
-      [button("Cancel", () => box.close("")), button(yes, () => box.close("yes"), { kind: danger ? "danger" : "main-action" })],
+      [button(t("cancel"), () => box.close("")), button(yes, () => box.close("yes"), { kind: danger ? "danger" : "main-action" })],
     );
     box.addEventListener("close", () => done(box.returnValue === "yes"));
   });
@@ -48,7 +49,7 @@ export function choose(title, content, yes, tick = "") {
     const box = boxed(
       title,
       [content, tick && h("label", { class: "row" }, ticked, h("span", {}, tick))],
-      [button("Cancel", () => box.close("")), button(yes, () => box.close("yes"), { kind: "danger" })],
+      [button(t("cancel"), () => box.close("")), button(yes, () => box.close("yes"), { kind: "danger" })],
     );
     box.addEventListener("close", () => done(box.returnValue === "yes" ? { ticked: ticked.checked } : null));
   });
@@ -62,7 +63,7 @@ export function prompt(title, detail, label, { secret = false, value = "", yes =
     const box = boxed(
       title,
       [h("p", { class: "soft" }, detail), form],
-      [button("Cancel", () => box.close("")), button(yes, () => box.close("yes"), { kind: "main-action" })],
+      [button(t("cancel"), () => box.close("")), button(yes, () => box.close("yes"), { kind: "main-action" })],
     );
     box.addEventListener("close", () => done(box.returnValue === "yes" ? input.value.trim() : ""));
     input.focus();
@@ -77,7 +78,7 @@ export function tell(title, content, action = null) {
   };
   const box = boxed(title, content, [
     action && button(action[0], act),
-    button("Close", () => box.close(""), { kind: "main-action" }),
+    button(t("close"), () => box.close(""), { kind: "main-action" }),
   ]);
 }
 

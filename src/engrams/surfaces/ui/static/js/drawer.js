@@ -4,7 +4,8 @@ import { memories } from "./api.js";
 import { drawer } from "./dialog.js";
 import { words } from "./diff.js";
 import { bar, button, field, fill, h, icon } from "./dom.js";
-import { ago, capital, moment, plain } from "./format.js";
+import { ago, moment, plain } from "./format.js";
+import { named, t } from "./i18n.js";
 import { labels, errorBox, layerName, speakerOf } from "./memory.js";
 import { tellProof } from "./erase.js";
 import { askReach, tellReach } from "./reach.js";
@@ -12,13 +13,13 @@ import { toast, withToast } from "./toast.js";
 
 /** Open a memory or its id; `changed` is called after each change. */
 export async function open(which, changed = () => {}) {
-  const side = drawer("Memory");
+  const side = drawer(t("memory"));
   const shown = { memory: null };
   const draw = async () => {
     try {
       shown.memory = await memories.read(which);
       const { changes } = await memories.history(which).catch(() => ({ changes: [] }));
-      fill(side.heading, capital({ facts: "fact", sessions: "from a session", rules: "rule" }[layerName(shown.memory)] ?? "memory"));
+      fill(side.heading, named("layer_one", layerName(shown.memory)));
       fill(side.body, details(shown.memory, changes, act));
     } catch (fault) {
       fill(side.body, errorBox(fault));
@@ -31,7 +32,7 @@ export async function open(which, changed = () => {}) {
     }),
     restore: withToast(async () => {
       await memories.restore(shown.memory);
-      toast("Restored.");
+      toast(t("restored"));
       changed();
       await draw();
     }),
@@ -39,9 +40,9 @@ export async function open(which, changed = () => {}) {
       const besides = await askReach(
         shown.memory,
         "purge",
-        "Erase this memory for good?",
-        "Its text, vector, history, all memories derived from it alone, and its words in the messages behind it are removed. This cannot be undone.",
-        "Erase for good",
+        t("erase_this_memory_for_good"),
+        t("its_text_vector_history_all"),
+        t("erase_for_good"),
         true,
       );
       if (!besides) return;
@@ -60,16 +61,16 @@ export async function open(which, changed = () => {}) {
 
 /** Forget a memory and offer Undo; asks first where messages said it. False: the reader said no. */
 export async function forget(memory, changed) {
-  const besides = await askReach(memory, "forget", "Forget this memory?", "No search finds it until you restore it.", "Forget");
+  const besides = await askReach(memory, "forget", t("forget_this_memory"), t("no_search_finds_it_until"), t("forget"));
   if (!besides) return false;
   const done = await memories.forget(memory, "forgotten in the page");
   for (const id of besides) await memories.forget(id, "forgotten in the page");
-  toast(`Forgotten.${tellReach(done, besides.length)}`, [
-    "Undo",
+  toast(t("forgotten_reach", { reach: tellReach(done, besides.length) }), [
+    t("undo"),
     withToast(async () => {
       for (const each of [memory, ...besides]) await memories.restore(each);
       changed();
-      toast("Restored.");
+      toast(t("restored"));
     }),
   ]);
   changed();
@@ -83,10 +84,10 @@ function details(memory, changes, act) {
       "div",
       { class: "row" },
       labels(memory),
-      memory.category && memory.category !== memory.kind && h("span", { class: "chip" }, plain(memory.category)),
-      h("span", { class: "chip" }, plain(memory.tier)),
+      memory.category && memory.category !== memory.kind && h("span", { class: "chip" }, named("category", memory.category)),
+      h("span", { class: "chip" }, named("tier", memory.tier)),
     ),
-    h("p", { class: "quote" }, memory.text || "This memory was erased."),
+    h("p", { class: "quote" }, memory.text || t("this_memory_was_erased")),
     memory.summary && memory.summary !== memory.text && h("p", { class: "soft small" }, memory.summary),
     memory.steps.length > 0 &&
       h(
@@ -98,17 +99,17 @@ function details(memory, changes, act) {
       h(
         "div",
         { class: "row" },
-        button("Edit", act.edit, { icon: "edit" }),
+        button(t("edit"), act.edit, { icon: "edit" }),
         memory.status === "forgotten"
-          ? button("Restore", act.restore, { icon: "undo" })
-          : button("Forget", act.forget, { icon: "trash" }),
+          ? button(t("restore"), act.restore, { icon: "undo" })
+          : button(t("forget"), act.forget, { icon: "trash" }),
         h("span", { class: "grow" }),
-        button("Erase for good", act.erase, { kind: "plain danger" }),
+        button(t("erase_for_good"), act.erase, { kind: "plain danger" }),
       ),
     fieldList(memory),
     memory.evidence.length > 0 &&
       section(
-        "Evidence",
+        t("evidence"),
         h(
           "ul",
           { class: "stack tight" },
@@ -121,37 +122,37 @@ function details(memory, changes, act) {
                 "span",
                 { class: "row" },
                 h("span", { class: "soft small grow" }, each.speaker),
-                each.source && button("Open the source", () => act.open(each.source), { kind: "plain", icon: "link" }),
+                each.source && button(t("open_the_source"), () => act.open(each.source), { kind: "plain", icon: "link" }),
               ),
             ),
           ),
         ),
       ),
     section(
-      "Scores",
+      t("scores"),
       h(
         "div",
         { class: "meters" },
-        scoreMeter("Confidence", memory.confidence),
-        scoreMeter("Importance", memory.importance),
-        scoreMeter("Trust", memory.trust),
+        scoreMeter(t("confidence"), memory.confidence),
+        scoreMeter(t("importance"), memory.importance),
+        scoreMeter(t("trust"), memory.trust),
       ),
     ),
     section(
-      "History",
+      t("history"),
       h(
         "ol",
         { class: "history" },
         changes.length
           ? changes.toReversed().map((change) => historyEntry(change))
-          : h("li", { class: "soft small" }, "No changes since it was stored."),
+          : h("li", { class: "soft small" }, t("no_changes_since_it_was")),
       ),
     ),
     memory.superseded_by &&
       h(
         "div",
         {},
-        button("Open its replacement", () => act.open(memory.superseded_by), { icon: "link" }),
+        button(t("open_its_replacement"), () => act.open(memory.superseded_by), { icon: "link" }),
       ),
   ];
 }
@@ -163,25 +164,25 @@ function section(title, ...content) {
 function fieldList(memory) {
   const statement = [memory.subject, plain(memory.predicate).toLowerCase(), memory.object].filter(Boolean).join(" ");
   const rows = [
-    ["Statement", memory.predicate && statement],
-    ["Speaker", speakerOf(memory)],
-    ["Recorded", moment(memory.recorded_at)],
-    ["True from", moment(memory.valid_from)],
-    ["True until", moment(memory.valid_to)],
-    ["Conversation", memory.session],
-    ["Tags", memory.tags.join(", ")],
-    ["Triggers", memory.triggers.join(", ")],
-    ["Source", plain(memory.provenance.channel)],
-    ["Extracted by", extractedBy(memory.provenance)],
-    ["Repeated", memory.strength > 1 && `${memory.strength} times`],
-    ["Recalled", memory.access_count > 0 && `${memory.access_count} times, last ${ago(memory.last_accessed)}`],
-    ["Scope", memory.scope.slice(2).join(" / ")],
-    ["Id", memory.id],
+    [t("statement"), memory.predicate && statement],
+    [t("speaker"), speakerOf(memory)],
+    [t("recorded"), moment(memory.recorded_at)],
+    [t("true_from"), moment(memory.valid_from)],
+    [t("true_until"), moment(memory.valid_to)],
+    [t("conversation"), memory.session],
+    [t("tags"), memory.tags.join(", ")],
+    [t("triggers"), memory.triggers.join(", ")],
+    [t("source"), named("source", memory.provenance.channel)],
+    [t("extracted_by"), extractedBy(memory.provenance)],
+    [t("repeated"), memory.strength > 1 && t("n_times", { n: memory.strength })],
+    [t("recalled"), memory.access_count > 0 && t("n_times_last", { n: memory.access_count, when: ago(memory.last_accessed) })],
+    [t("scope"), memory.scope.slice(2).join(" / ")],
+    [t("id"), memory.id],
   ];
   return h(
     "dl",
     { class: "known" },
-    rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: name === "Id" ? "mono" : "" }, value)]),
+    rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: value === memory.id ? "mono" : "" }, value)]),
   );
 }
 
@@ -201,18 +202,6 @@ function extractedBy({ extractor, reason }) {
   return [extractor, reason].filter(Boolean).join(", ");
 }
 
-const ACTORS = { digest: "extraction", usage: "searches", hand: "a file edit", session: "the end of a session", engrams: "maintenance" };
-
-const ACTIONS = {
-  add: "Stored",
-  edit: "Edited",
-  forget: "Forgotten",
-  restore: "Restored",
-  supersede: "Replaced",
-  bump: "Repeated",
-  reinforce: "Repeated",
-};
-
 function historyEntry(change) {
   const names = [...new Set([...Object.keys(change.before), ...Object.keys(change.after)])].filter((name) => name !== "updated_at");
   return h(
@@ -221,8 +210,8 @@ function historyEntry(change) {
     h(
       "div",
       { class: "row" },
-      h("strong", { class: "small" }, ACTIONS[change.action] ?? plain(change.action)),
-      h("span", { class: "soft small" }, [moment(change.at), change.actor && `by ${ACTORS[change.actor] ?? plain(change.actor).toLowerCase()}`].filter(Boolean).join(" · ")),
+      h("strong", { class: "small" }, named("action", change.action)),
+      h("span", { class: "soft small" }, [moment(change.at), change.actor && t("by_actor", { actor: named("actor", change.actor) })].filter(Boolean).join(" · ")),
     ),
     change.reason && h("p", { class: "soft small" }, change.reason),
     Object.keys(change.before).length > 0 && names.slice(0, 8).map((name) => fieldDiff(name, change.before[name], change.after[name])),
@@ -243,7 +232,7 @@ function fieldDiff(name, before, after) {
   return h(
     "p",
     { class: "difference" },
-    h("span", { class: "soft" }, `${plain(name)}: `),
+    h("span", { class: "soft" }, `${named("field", name)}: `),
     parts.map(([kind, text]) => h(tags[kind], {}, text)),
   );
 }
@@ -252,7 +241,7 @@ function editForm(memory, done, changed) {
   const text = h("textarea", { class: "input", rows: 5, value: memory.text, required: true });
   const tags = h("input", { class: "input", value: memory.tags.join(", "), autocomplete: "off" });
   const category = h("input", { class: "input", value: memory.category, autocomplete: "off" });
-  const reason = h("input", { class: "input", autocomplete: "off", placeholder: "Optional, for its history" });
+  const reason = h("input", { class: "input", autocomplete: "off", placeholder: t("optional_for_its_history") });
   const importance = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: memory.importance });
   const trouble = h("div", {});
   const save = async (event) => {
@@ -266,10 +255,10 @@ function editForm(memory, done, changed) {
     for (const name of Object.keys(fields)) if (same(name)) delete fields[name];
     if (Object.keys(fields).length === 0) return done();
     try {
-      const detail = "Searches and answers use the new text.";
-      if (fields.text && !(await askReach(memory, "edit", "Correct what you said as well?", detail, "Save"))) return undefined;
+      const detail = t("searches_and_answers_use_the");
+      if (fields.text && !(await askReach(memory, "edit", t("correct_what_you_said_as"), detail, t("save")))) return undefined;
       const saved = await memories.edit(memory, { ...fields, reason: reason.value.trim() });
-      toast(`Saved.${tellReach(saved)}`);
+      toast(t("saved_reach", { reach: tellReach(saved) }));
       changed();
       return await done();
     } catch (fault) {
@@ -280,17 +269,17 @@ function editForm(memory, done, changed) {
   return h(
     "form",
     { class: "stack", on: { submit: save } },
-    field("Text", text),
-    field("Tags", tags, "Separated by commas"),
-    field("Category", category),
-    field("Importance", importance),
-    field("Reason", reason),
+    field(t("text"), text),
+    field(t("tags"), tags, t("separated_by_commas")),
+    field(t("category"), category),
+    field(t("importance"), importance),
+    field(t("reason"), reason),
     trouble,
     h(
       "div",
       { class: "row end" },
-      button("Cancel", done),
-      h("button", { type: "submit", class: "button main-action" }, icon("check"), "Save"),
+      button(t("cancel"), done),
+      h("button", { type: "submit", class: "button main-action" }, icon("check"), t("save")),
     ),
   );
 }

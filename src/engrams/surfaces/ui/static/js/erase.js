@@ -3,33 +3,34 @@
 import { memories } from "./api.js";
 import { choose, prompt, tell } from "./dialog.js";
 import { h, scrollBox } from "./dom.js";
-import { capital, count, number } from "./format.js";
+import { number } from "./format.js";
+import { named, t } from "./i18n.js";
 import { tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
 
 const HISTORY = "git history";
-const GIT = "Also from the git history of the files, which is rewritten";
+const GIT = t("also_from_the_git_history");
 
 /** Ask for a name, list what is about it, and erase what is chosen. `changed` is called after that. */
 export async function eraseAbout(changed) {
   const about = await prompt(
-    "Erase everything about …",
-    "A person, a place or a thing. Nothing is erased before you have chosen.",
-    "About",
-    { yes: "Find" },
+    t("erase_everything_about"),
+    t("a_person_a_place_or"),
+    t("about"),
+    { yes: t("find") },
   );
   if (!about) return;
   const { memories: found } = await memories.about(about);
-  if (!found.length) return toast(`Nothing about ${about} was found.`);
+  if (!found.length) return toast(t("nothing_about", { about }));
   const boxes = found.map((one) => h("input", { type: "checkbox", checked: one.certain, value: one.memory.id }));
   const lines = found.map((one, place) =>
-    h("li", {}, h("label", { class: "row" }, boxes[place], h("span", {}, one.memory.text, !one.certain && h("span", { class: "soft small" }, " perhaps")))),
+    h("li", {}, h("label", { class: "row" }, boxes[place], h("span", {}, one.memory.text, !one.certain && " ", h("span", { class: "soft small" }, t("perhaps"))))),
   );
   const told = [
-    h("p", { class: "soft" }, "Chosen memories go for good, with all that was derived from them alone and their words elsewhere."),
+    h("p", { class: "soft" }, t("chosen_memories_go_for_good")),
     h("ul", { class: "stack tight" }, lines),
   ];
-  const answer = await choose(`Erase ${count(found.length, "memory", "memories")} about ${about}?`, told, "Erase for good", GIT);
+  const answer = await choose(t("erase_about_q", { n: found.length, about }), told, t("erase_for_good"), GIT);
   const ids = boxes.filter((box) => box.checked).map((box) => box.value);
   if (!answer || !ids.length) return;
   showProof(await memories.purge(ids, answer.ticked), ids);
@@ -38,48 +39,56 @@ export async function eraseAbout(changed) {
 
 /** Show what was erased of several memories, and each place that was looked at again. The arguments are those of `tellProof`. */
 export function showProof(proof, some, besides = 0) {
-  const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
   const left = proof.places.find((place) => place.left && place.name === HISTORY) && !proof.removed[HISTORY];
   const rows = proof.places.map((place) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, capital(place.name)),
+      h("th", { scope: "row" }, named("erased_from", place.name)),
       h("td", { class: "number" }, number(place.looked)),
       place.left
-        ? h("td", {}, h("span", { class: "chip bad" }, `${number(place.left)} left`), h("p", { class: "small soft" }, place.advice))
-        : h("td", {}, h("span", { class: "chip good" }, "Nothing left")),
+        ? h("td", {}, h("span", { class: "chip bad" }, t("n_left", { n: place.left })), h("p", { class: "small soft" }, place.advice))
+        : h("td", {}, h("span", { class: "chip good" }, t("nothing_left"))),
     ),
   );
   tell(
-    proof.proven ? "Erased for good" : "Erased here, but some is left",
+    proof.proven ? t("erased_for_good") : t("erased_here_but_some_is"),
     [
-      h("p", {}, `${number(removed)} entries removed; a look at ${number(proof.places.length)} places found ${proof.proven ? "none left" : "some left"}.${tellReach(proof, besides)}`),
+      h("p", {}, sumUp(proof, besides)),
       scrollBox(
-        "Places looked at",
+        t("places_looked_at"),
         h(
           "table",
           { class: "plain-table" },
-          h("caption", { class: "hidden-text" }, "Places looked at"),
-          h("thead", {}, h("tr", {}, ["Place", "Looked at", "Result"].map((name) => h("th", { scope: "col" }, name)))),
+          h("caption", { class: "hidden-text" }, t("places_looked_at")),
+          h("thead", {}, h("tr", {}, [t("place"), t("looked_at"), t("result")].map((name) => h("th", { scope: "col" }, name)))),
           h("tbody", {}, rows),
         ),
       ),
     ],
-    left ? ["Rewrite the history", withToast(async () => showProof(await memories.purge(some, true), some, besides))] : null,
+    left ? [t("rewrite_the_history"), withToast(async () => showProof(await memories.purge(some, true), some, besides))] : null,
   );
 }
 
+/** Sentences on what was removed, and whether anything was found again. */
+function sumUp(proof, besides) {
+  const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
+  const found = proof.proven ? t("none_left", { n: proof.places.length }) : t("some_left", { n: proof.places.length });
+  return `${t("n_removed", { n: removed })} ${found}${tellReach(proof, besides)}`;
+}
+
+/** A place where erased words are left, and what to do about it. */
+const leftIn = (place) => (place.name === HISTORY ? `${named("erased_from", place.name)}.` : `${named("erased_from", place.name)}. ${place.advice}`);
+
 /** Say what was erased, and where it is left; offer the history. `some`: what was asked for; `besides`: other messages that went too. */
 export function tellProof(proof, some, besides = 0) {
-  const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
   const left = proof.places.filter((place) => place.left);
   toast(
     proof.proven
-      ? `Erased: ${number(removed)} entries removed; a look at ${number(proof.places.length)} places found none left.${tellReach(proof, besides)}`
-      : `Erased here, but it is left in: ${left.map((place) => (place.name === HISTORY ? `${HISTORY}.` : `${place.name}. ${place.advice}`)).join(" ")}`,
+      ? sumUp(proof, besides)
+      : t("erased_but_left", { places: left.map(leftIn).join(" ") }),
     left.some((place) => place.name === HISTORY) && !proof.removed[HISTORY]
-      ? ["Rewrite the history", withToast(async () => tellProof(await memories.purge(some, true), some, besides))]
+      ? [t("rewrite_the_history"), withToast(async () => tellProof(await memories.purge(some, true), some, besides))]
       : null,
     !proof.proven,
   );

@@ -1,10 +1,13 @@
 // Format values for display.
 
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const DAY = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
-const MOMENT = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const NUMBER = new Intl.NumberFormat();
+import { locale, t } from "./i18n.js";
+
+const RELATIVE = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+const DAY = new Intl.DateTimeFormat(locale, { year: "numeric", month: "short", day: "numeric" });
+const MOMENT = new Intl.DateTimeFormat(locale, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+const NUMBER = new Intl.NumberFormat(locale);
+const DECIMAL = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const STEPS = [
   ["year", 31557600],
   ["month", 2629800],
@@ -26,23 +29,22 @@ export function ago(value, now = Date.now()) {
   if (!value) return "";
   const seconds = (new Date(value).getTime() - now) / 1000;
   for (const [unit, size] of STEPS) if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit);
-  return "just now";
+  return t("just_now");
 }
 
 export function bytes(value) {
-  const units = ["bytes", "kB", "MB", "GB"];
+  const units = [t("bytes"), "kB", "MB", "GB"];
   let size = value;
   let at = 0;
   while (size >= 1000 && at < units.length - 1) {
     size /= 1000;
     at += 1;
   }
-  return `${at ? size.toFixed(1) : size} ${units[at]}`;
+  return `${at ? DECIMAL.format(size) : number(size)} ${units[at]}`;
 }
 
 export const milliseconds = (value) =>
-  value >= 1000 ? `${(value / 1000).toFixed(1)} s` : value >= 10 ? `${Math.round(value)} ms` : `${(value ?? 0).toFixed(1)} ms`;
-export const count = (value, one, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`;
+  value >= 1000 ? `${DECIMAL.format(value / 1000)} s` : value >= 10 ? `${number(Math.round(value))} ms` : `${DECIMAL.format(value ?? 0)} ms`;
 export const capital = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
 export const plain = (text) => capital(String(text).replaceAll("_", " "));
 export const short = (text, most = 160) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);

@@ -2,21 +2,22 @@
 
 import { get } from "./api.js";
 import { button, fill, h, icon, s, toggle } from "./dom.js";
+import { t } from "./i18n.js";
 import { poll } from "./poll.js";
 import { getChoice, setChoice, watchChoice } from "./pinned.js";
 import { setRecall, isRecallOn, loadRecall } from "./switch.js";
 
 const LINKS = [
-  ["chat", "Chat", "chat"],
-  ["memories", "Memories", "memories"],
-  ["timeline", "Timeline", "time"],
-  ["graph", "Graph", "graph"],
-  ["tiers", "Tiers", "tiers", "second"],
-  ["charts", "Charts", "charts", "second"],
-  ["garden", "Garden", "garden", "second"],
-  ["jobs", "Jobs", "jobs", "second"],
-  ["import", "Import", "import", "second"],
-  ["settings", "Settings", "settings", "second"],
+  ["chat", t("chat"), "chat"],
+  ["memories", t("memories"), "memories"],
+  ["timeline", t("timeline"), "time"],
+  ["graph", t("graph"), "graph"],
+  ["tiers", t("tiers"), "tiers", "second"],
+  ["charts", t("charts"), "charts", "second"],
+  ["garden", t("garden"), "garden", "second"],
+  ["jobs", t("jobs"), "jobs", "second"],
+  ["import", t("import"), "import", "second"],
+  ["settings", t("settings"), "settings", "second"],
 ];
 
 /** Fill the side; returns the marker of the current view. */
@@ -29,9 +30,9 @@ export function frame(side) {
     "button",
     { type: "button", class: "more", "aria-expanded": "false", on: { click: () => open(!nav.classList.contains("open")) } },
     icon("more"),
-    h("span", {}, "More"),
+    h("span", {}, t("more")),
   );
-  const nav = h("nav", { class: "nav", "aria-label": "Views" }, h("ul", {}, items, h("li", { class: "rest" }, more)));
+  const nav = h("nav", { class: "nav", "aria-label": t("views") }, h("ul", {}, items, h("li", { class: "rest" }, more)));
   const open = (wanted) => {
     nav.classList.toggle("open", wanted);
     more.setAttribute("aria-expanded", String(wanted));
@@ -41,7 +42,7 @@ export function frame(side) {
   poll(15, async () => {
     const { dead } = await get("/v1/jobs");
     failed.hidden = dead.length === 0;
-    fill(failed, dead.length, h("span", { class: "hidden-text" }, " failed"));
+    fill(failed, dead.length, h("span", { class: "hidden-text" }, " ", t("failed_lower")));
   });
   return {
     current(name) {
@@ -77,7 +78,7 @@ function foot() {
   const person = h("span", { class: "person" });
   let own = "";
   const drawn = () => {
-    const name = getChoice("person", "") || own || "you";
+    const name = getChoice("person", "") || own || t("you_lower");
     const project = getChoice("project", "");
     fill(
       person,
@@ -95,7 +96,7 @@ function foot() {
     },
     () => {},
   );
-  const switched = toggle("Recall", isRecallOn(), setRecall);
+  const switched = toggle(t("recall"), isRecallOn(), setRecall);
   loadRecall();
   watchChoice("person", loadRecall);
   watchChoice("recall", (value) => (switched.firstChild.checked = value === "on"));
@@ -106,7 +107,7 @@ function foot() {
     h(
       "div",
       { class: "row spread" },
-      h("a", { class: "button plain person-link", href: "#/settings" }, h("span", { class: "hidden-text" }, "Settings of "), person),
+      h("a", { class: "button plain person-link", href: "#/settings" }, h("span", { class: "hidden-text" }, t("settings_of"), " "), person),
       themer(),
     ),
   );
@@ -116,12 +117,11 @@ function themer() {
   const dark = () =>
     (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const draw = () => {
-    const next = dark() ? "light" : "dark";
-    box.setAttribute("aria-label", `Use the ${next} theme`);
-    box.title = `Use the ${next} theme`;
+    box.title = dark() ? t("use_light") : t("use_dark");
+    box.setAttribute("aria-label", box.title);
     fill(box, icon(dark() ? "sun" : "moon"));
   };
-  const box = button("", () => setChoice("theme", dark() ? "light" : "dark"), { kind: "plain", label: "Theme" });
+  const box = button("", () => setChoice("theme", dark() ? "light" : "dark"), { kind: "plain", label: t("theme") });
   watchChoice("theme", (value) => {
     if (value === "light" || value === "dark") document.documentElement.dataset.theme = value;
     else delete document.documentElement.dataset.theme;

@@ -1,44 +1,43 @@
 // Row of a memory in a list, and its labels.
 
 import { add, h, icon } from "./dom.js";
-import { ago, day, moment, plain } from "./format.js";
+import { ago, day, moment } from "./format.js";
+import { named, t } from "./i18n.js";
 import { LAYERS } from "./words.js";
 
 /** Display name of the layer: facts, sessions or rules. */
 export const layerName = (memory) => LAYERS[memory.layer] ?? memory.layer;
 
-const KIND_NAMES = { turn: "Message" };
-
 /** Display name of a kind of memory. */
-export const kindName = (kind) => KIND_NAMES[kind] ?? plain(kind);
+export const kindName = (kind) => named("kind", kind);
 
 const STATE = {
-  superseded: ["warn", "Outdated"],
-  archived: ["", "Archived"],
-  forgotten: ["bad", "Forgotten"],
-  purged: ["bad", "Erased"],
-  candidate: ["night", "Held"],
+  superseded: ["warn", t("outdated")],
+  archived: ["", t("archived")],
+  forgotten: ["bad", t("forgotten")],
+  purged: ["bad", t("erased")],
+  candidate: ["night", t("held")],
 };
 
 /** Chips of kind and, unless active, status. */
 export function labels(memory, status = memory.status) {
-  const name = memory.meta?.note_file ? "Note file" : kindName(memory.kind);
+  const name = memory.meta?.note_file ? t("note_file") : kindName(memory.kind);
   const [tone, text] = STATE[status] ?? [];
-  const doubt = !text && memory.outdated && h("span", { class: "chip warn" }, "May be outdated");
+  const doubt = !text && memory.outdated && h("span", { class: "chip warn" }, t("may_be_outdated"));
   return [h("span", { class: `chip ${layerName(memory)}` }, name), text && h("span", { class: `chip ${tone}` }, text), doubt];
 }
 
 /** Speaker of a memory. */
 export function speakerOf(memory) {
   if (memory.speaker) return memory.speaker;
-  return { user: "You", assistant: "Assistant", tool: "A tool", system: "System" }[memory.role] ?? "";
+  return { user: t("you"), assistant: t("assistant"), tool: t("a_tool"), system: t("system") }[memory.role] ?? "";
 }
 
 /** Time of validity, or of recording. */
 export function timeOf(memory) {
   if (memory.valid_from && memory.valid_to) return `${day(memory.valid_from)} – ${day(memory.valid_to)}`;
-  if (memory.valid_to) return `until ${day(memory.valid_to)}`;
-  if (memory.valid_from && memory.kind !== "turn") return `since ${day(memory.valid_from)}`;
+  if (memory.valid_to) return t("until_day", { day: day(memory.valid_to) });
+  if (memory.valid_from && memory.kind !== "turn") return t("since_day", { day: day(memory.valid_from) });
   return memory.meta?.note_file ? day(memory.recorded_at) : ago(memory.recorded_at);
 }
 
@@ -51,7 +50,7 @@ export function memoryRow(memory, open, ...more) {
     h(
       "button",
       { type: "button", class: "memory-open", on: { click: () => open(memory) } },
-      h("span", { class: "memory-text" }, memory.text || "(erased)"),
+      h("span", { class: "memory-text" }, memory.text || t("erased_text")),
       h("span", { class: "memory-about" }, labels(memory), h("span", { title: moment(memory.recorded_at) }, about.join(" · "))),
     ),
     more.length > 0 && h("div", { class: "memory-more" }, more),
@@ -62,7 +61,7 @@ export function memoryRow(memory, open, ...more) {
 export function skeleton(rows = 4) {
   return h(
     "ul",
-    { class: "list", "aria-busy": "true", "aria-label": "Loading" },
+    { class: "list", "aria-busy": "true", "aria-label": t("loading") },
     Array.from({ length: rows }, () =>
       h("li", { class: "waiting-row" }, h("span", { class: "skeleton" }), h("span", { class: "skeleton" })),
     ),
@@ -72,7 +71,7 @@ export function skeleton(rows = 4) {
 /** Box with an error and its hint. */
 export function errorBox(fault) {
   const unnamed = fault.kind === "ScopeError";
-  const hint = unnamed ? "Say who you are under Settings, User: the memories of that name are shown then." : fault.hint;
+  const hint = unnamed ? t("say_who_you_are_under") : fault.hint;
   return h(
     "div",
     { class: "problem", role: "alert" },
@@ -80,7 +79,7 @@ export function errorBox(fault) {
     add(h("div", {}), [
       h("p", {}, fault.message),
       hint && h("p", { class: "soft" }, hint),
-      unnamed && h("a", { class: "button", href: "#/settings" }, "Open Settings"),
+      unnamed && h("a", { class: "button", href: "#/settings" }, t("open_settings")),
     ]),
   );
 }

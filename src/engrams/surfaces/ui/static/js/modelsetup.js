@@ -3,6 +3,8 @@
 import { get, json, post } from "./api.js";
 import { confirm } from "./dialog.js";
 import { button, field, fill, h, select } from "./dom.js";
+import { milliseconds } from "./format.js";
+import { rich, t } from "./i18n.js";
 import { errorBox } from "./memory.js";
 import { toast, withToast } from "./toast.js";
 
@@ -18,7 +20,7 @@ export async function showModel(box) {
   try {
     current = await get(PATH);
   } catch (fault) {
-    fill(box, h("h2", {}, "Language model"), errorBox(fault));
+    fill(box, h("h2", {}, t("language_model")), errorBox(fault));
     return;
   }
   fill(
@@ -26,8 +28,8 @@ export async function showModel(box) {
     h(
       "div",
       { class: "row spread" },
-      h("h2", {}, "Language model"),
-      h("span", { class: `chip ${current.in_use ? "good" : ""}` }, current.in_use ? `Learns by ${current.in_use}` : "Learns by rules"),
+      h("h2", {}, t("language_model")),
+      h("span", { class: `chip ${current.in_use ? "good" : ""}` }, current.in_use ? t("learns_by", { model: current.in_use }) : t("learns_by_rules")),
     ),
     notices(current),
     h("p", { class: "small soft" }, current.destination),
@@ -36,11 +38,11 @@ export async function showModel(box) {
 }
 
 function notices(current) {
-  const set = current.provider === "none" ? "rules alone" : current.model || current.url;
+  const set = current.provider === "none" ? t("rules_alone") : current.model || current.url;
   return h("div", { class: "stack tight", role: "status" }, [
-    current.restart && h("p", {}, `${current.file} now names ${set}. Restart `, h("code", {}, "engrams serve"), " to learn by it."),
+    current.restart && h("p", {}, rich("restart_to_learn", { file: current.file, model: set, command: h("code", {}, "engrams serve") })),
     current.fixed_by.length > 0 &&
-      h("p", {}, "The environment sets ", h("code", {}, current.fixed_by.join(", ")), ", which counts for more than the file."),
+      h("p", {}, rich("environment_sets", { names: h("code", {}, current.fixed_by.join(", ")) })),
   ]);
 }
 
@@ -51,9 +53,9 @@ function modelForm(current, again) {
   const input = (value, more = {}) =>
     h("input", { class: "input", value, autocomplete: "off", spellcheck: "false", on: { input: () => forget() }, ...more });
   const url = input(current.url, { placeholder: "http://localhost:11434/v1" });
-  const model = input(current.model, { list: "model-names", placeholder: "The first that the server lists" });
-  const key = input("", { type: "password", placeholder: current.has_key ? "Stored; leave empty to keep it" : "None" });
-  const provider = select("Protocol", PROVIDERS, current.provider === "none" ? "openai" : current.provider, () => forget());
+  const model = input(current.model, { list: "model-names", placeholder: t("the_first_that_the_server") });
+  const key = input("", { type: "password", placeholder: current.has_key ? t("stored_leave_empty_to_keep") : t("none") });
+  const provider = select(t("protocol"), PROVIDERS, current.provider === "none" ? "openai" : current.provider, () => forget());
   const seconds = input(String(current.timeout_seconds), { type: "number", min: 1, max: 3600, step: 1 });
   let tested = null;
   let changes = 0;
@@ -79,13 +81,13 @@ function modelForm(current, again) {
     fill(
       servers,
       found.length === 0 &&
-        h("p", { class: "small soft" }, "None: Ollama, LM Studio, llama.cpp and vLLM do not answer on their usual ports of the server's machine."),
+        h("p", { class: "small soft" }, t("none_ollama_lm_studio_llama")),
       found.map((server) =>
         h(
           "div",
           { class: "row spread" },
           h("span", {}, `${server.name}: ${server.models.slice(0, 3).join(", ")}`),
-          button("Use", () => (take(server), (model.value = server.models[0])), { label: `Use ${server.name} at ${server.url}` }),
+          button(t("use"), () => (take(server), (model.value = server.models[0])), { label: t("use_server", { name: server.name, url: server.url }) }),
         ),
       ),
     );
@@ -101,47 +103,47 @@ function modelForm(current, again) {
     if (changes !== before) return;
     tested = body;
     save.disabled = false;
-    fill(save, h("span", {}, found.state === "fail" ? "Save anyway" : "Save"));
+    fill(save, h("span", {}, found.state === "fail" ? t("save_anyway") : t("save")));
     fill(result, measured(found));
   };
   const store = async (body) => {
     await json("PUT", PATH, { body });
-    toast("Saved.");
+    toast(t("saved"));
     await again();
   };
-  const save = button("Save", withToast(() => store(tested)), { kind: "main-action", disabled: true });
+  const save = button(t("save"), withToast(() => store(tested)), { kind: "main-action", disabled: true });
   const rules = button(
-    "Use rules only",
+    t("use_rules_only"),
     withToast(async () => {
-      const text = "Rules find facts in plain sentences, and close what a sentence ends. A model understands more. What is known stays.";
-      if (await confirm("Learn by rules alone?", text, "Use rules", false)) await store({ provider: "none" });
+      const text = t("rules_find_facts_in_plain");
+      if (await confirm(t("learn_by_rules_alone"), text, t("use_rules"), false)) await store({ provider: "none" });
     }),
   );
   return h(
     "form",
     { class: "stack", on: { submit: (event) => event.preventDefault() } },
-    h("div", { class: "row" }, waiting("Find servers", find, servers)),
+    h("div", { class: "row" }, waiting(t("find_servers"), find, servers)),
     servers,
-    field("Address", url, "Of a server with the OpenAI protocol, or of Ollama."),
-    field("Key of the model's server", key, "Stored in config.toml on the server, sent to this address only, and never shown."),
-    field("Model", model),
+    field(t("address"), url, t("of_a_server_with_the")),
+    field(t("key_of_the_models_server"), key, t("stored_in_config_toml_on")),
+    field(t("model"), model),
     names,
-    h("div", { class: "pair narrow" }, field("Protocol", provider, "The test finds it."), field("Time-out in seconds", seconds, "How long an answer may take in all.")),
+    h("div", { class: "pair narrow" }, field(t("protocol"), provider, t("the_test_finds_it")), field(t("time_out_in_seconds"), seconds, t("how_long_an_answer_may"))),
     result,
-    h("div", { class: "row" }, waiting("Test", test, result), save, current.provider !== "none" && rules),
-    h("p", { class: "small soft" }, "The test sends two short questions and nothing of memory."),
+    h("div", { class: "row" }, waiting(t("test"), test, result), save, current.provider !== "none" && rules),
+    h("p", { class: "small soft" }, t("the_test_sends_two_short")),
   );
 }
 
 function measured(found) {
   const rows = [
-    ["First word", found.first_seconds > 0 && `after ${found.first_seconds.toFixed(1)} s`],
-    ["Short answer", found.seconds > 0 && `in ${found.seconds.toFixed(1)} s`],
-    ["JSON", found.seconds > 0 && (found.json_by ? `yes, by ${found.json_by}` : "no")],
-    ["Context", found.context_tokens > 0 && `${found.context_tokens.toLocaleString("en")} tokens`],
+    [t("first_word"), found.first_seconds > 0 && t("after_seconds", { time: milliseconds(found.first_seconds * 1000) })],
+    [t("short_answer"), found.seconds > 0 && t("in_seconds", { time: milliseconds(found.seconds * 1000) })],
+    ["JSON", found.seconds > 0 && (found.json_by ? t("yes_by", { way: found.json_by }) : t("no"))],
+    [t("context"), found.context_tokens > 0 && t("n_tokens", { n: found.context_tokens })],
   ];
   const tone = { ok: "good", warn: "warn", fail: "bad" }[found.state] ?? "";
-  const word = { ok: "Works", warn: "Works, but", fail: "Does not work" }[found.state] ?? "Not measured";
+  const word = { ok: t("works"), warn: t("works_but"), fail: t("does_not_work") }[found.state] ?? t("not_measured");
   return [
     h("div", { class: "row" }, h("span", { class: `chip ${tone}` }, word), found.state === "fail" && h("span", {}, found.detail)),
     found.hint && h("p", { class: "small" }, found.hint),

@@ -3,17 +3,17 @@
 import { memories } from "./api.js";
 import { choose } from "./dialog.js";
 import { h } from "./dom.js";
-import { count } from "./format.js";
+import { t } from "./i18n.js";
 
 const FATES = {
-  superseded: "Replaced too, as it says nothing else",
-  forgotten: "Forgotten too, as it says nothing else",
-  purged: "Erased too, as it says nothing else",
-  shortened: "Kept, shown without these words",
-  kept: "Kept, and still says it",
+  superseded: t("replaced_too_as_it_says"),
+  forgotten: t("forgotten_too_as_it_says"),
+  purged: t("erased_too_as_it_says"),
+  shortened: t("kept_shown_without_these_words"),
+  kept: t("kept_and_still_says_it"),
 };
 
-const DONE = { superseded: "replaced", forgotten: "forgotten", purged: "erased", shortened: "shortened", kept: "kept as it was" };
+const DONE = ["superseded", "forgotten", "purged", "shortened", "kept"];
 
 /** Ask before a change of one memory or several that reaches messages; the ids to change besides, or null where the reader says no. `force`: ask in any case. */
 export async function askReach(some, action, title, detail, yes, force = false) {
@@ -26,26 +26,26 @@ export async function askReach(some, action, title, detail, yes, force = false) 
   const same = report.also_said_in.length;
   const told = [
     h("p", { class: "soft" }, detail),
-    lines.length > 0 && h("div", { class: "stack tight" }, h("h3", {}, "What you said"), h("ul", { class: "stack tight" }, lines)),
-    same > 0 && h("p", {}, `Also said in ${count(same, "other message", "other messages")}${also.length ? "." : ", which stay."}`),
+    lines.length > 0 && h("div", { class: "stack tight" }, h("h3", {}, t("what_you_said")), h("ul", { class: "stack tight" }, lines)),
+    same > 0 && h("p", {}, also.length ? t("also_said", { n: same }) : t("also_said_stay", { n: same })),
   ];
-  const chosen = await choose(title, told, yes, also.length ? `Also what you said there` : "");
+  const chosen = await choose(title, told, yes, also.length ? t("also_what_you_said") : "");
   return chosen && (chosen.ticked ? also : []);
 }
 
 /** One sentence on what a change reached, for the notice after it; `besides`: how many other messages went too. */
 export function tellReach({ sources = [], also_said_in = [] }, besides = 0) {
-  const parts = Object.entries(DONE).map(([effect, word]) => {
-    const number = sources.filter((each) => each.effect === effect).length;
-    return number ? `${count(number, "message", "messages")} ${word}` : "";
+  const parts = DONE.map((effect) => {
+    const n = sources.filter((each) => each.effect === effect).length;
+    return n ? t(`reached.${effect}`, { n }) : "";
   });
   const left = also_said_in.length - besides;
   return [
     ...parts,
-    besides > 0 ? `${count(besides, "other message", "other messages")} as well` : "",
-    left > 0 ? `also said in ${count(left, "message", "messages")}, unchanged` : "",
+    besides > 0 ? t("besides", { n: besides }) : "",
+    left > 0 ? t("also_unchanged", { n: left }) : "",
   ]
     .filter(Boolean)
-    .map((part) => ` ${part[0].toUpperCase()}${part.slice(1)}.`)
+    .map((part) => ` ${part}`)
     .join("");
 }

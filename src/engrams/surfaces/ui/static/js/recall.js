@@ -1,67 +1,68 @@
 // Card beside an answer: memories used, their scores, and those left out.
 
 import { bar, h, icon } from "./dom.js";
-import { capital, count, milliseconds, plain, short } from "./format.js";
+import { capital, milliseconds, plain, short } from "./format.js";
+import { joined, named, t } from "./i18n.js";
 import { labels, speakerOf, timeOf } from "./memory.js";
 
 const NARROW = 1100;
 
 const PARTS = {
-  cos: "Meaning",
-  cosctx: "Meaning, with previous messages",
-  cosnext: "Meaning of the reply",
-  bm: "Words",
-  bmctx: "Words, with previous messages",
-  bmses: "Words in the conversation",
-  speaker: "Speaker",
-  date: "Date",
-  when: "Time asked about",
-  slot: "Answers this question",
-  question: "Is itself a question",
-  length: "Length",
-  recency: "Recency",
-  importance: "Importance",
-  confidence: "Confidence",
-  graph: "Linked to something found",
-  rerank: "Reranker",
-  trigger: "Trigger",
-  access: "Recently used",
+  cos: t("meaning"),
+  cosctx: t("meaning_with_previous_messages"),
+  cosnext: t("meaning_of_the_reply"),
+  bm: t("words"),
+  bmctx: t("words_with_previous_messages"),
+  bmses: t("words_in_the_conversation"),
+  speaker: t("speaker"),
+  date: t("date"),
+  when: t("time_asked_about"),
+  slot: t("answers_this_question"),
+  question: t("is_itself_a_question"),
+  length: t("length"),
+  recency: t("recency"),
+  importance: t("importance"),
+  confidence: t("confidence"),
+  graph: t("linked_to_something_found"),
+  rerank: t("reranker"),
+  trigger: t("trigger"),
+  access: t("recently_used"),
 };
 
 const SKIPPED = {
-  timeout: "The lookup took too long, so the answer went on without memory.",
-  busy: "Too many lookups at once; the answer went on without memory.",
-  error: "The lookup failed; the answer went on without memory.",
-  top_k: "Recall is off: no memories used in this answer.",
-  off: "Memory is off for this conversation.",
-  incognito: "Incognito: nothing was read from memory or stored.",
-  disabled: "Memory is turned off in the settings.",
-  task: "A task of the client program, not a message.",
-  refused: "The model server refused the request with memory in it, so it was sent again without.",
+  timeout: t("the_lookup_took_too_long"),
+  busy: t("too_many_lookups_at_once"),
+  error: t("the_lookup_failed_the_answer"),
+  top_k: t("recall_is_off_no_memories"),
+  off: t("memory_is_off_for_this"),
+  incognito: t("incognito_nothing_was_read_from"),
+  disabled: t("memory_is_turned_off_in"),
+  task: t("a_task_of_the_client"),
+  refused: t("the_model_server_refused_the"),
 };
 
 /** Describe the header `x-engrams-memory`; `profile`: how many memories of the profile went into the answer. */
 export function describeNote(note, profile = 0) {
   const [word, detail] = (note ?? "").split(":");
   if (word === "used") {
-    const standing = profile ? `your profile (${count(profile, "memory", "memories")})` : detail === "0" && "your profile";
-    const recalled = detail !== "0" && count(Number(detail), "recalled memory", "recalled memories");
-    return `Used in this answer: ${[recalled, standing].filter(Boolean).join(" and ")}.`;
+    const standing = profile ? t("profile_n", { n: profile }) : detail === "0" && t("your_profile");
+    const recalled = detail !== "0" && t("n_recalled", { n: Number(detail) });
+    return t("used_in_answer", { parts: joined([recalled, standing]) });
   }
-  if (word === "none") return "No relevant memories.";
+  if (word === "none") return t("no_relevant_memories");
   return SKIPPED[detail] ?? "";
 }
 
 /** Build the card. `explained`: the answer of /v1/explain, null while it is awaited. */
 export function recallCard({ explained, note, closed = false, profile = [], learned = [] }, open) {
-  const said = closed ? "Recall is off: no facts used in this answer." : describeNote(note, profile.length);
+  const said = closed ? t("recall_is_off_no_facts") : describeNote(note, profile.length);
   const time = explained && h("span", { class: "soft small number" }, milliseconds(totalTime(explained)));
-  const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h2", {}, "Recalled", explained && h("span", { class: "chip accent number" }, usedCount(explained, note) + profile.length)), time);
+  const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h2", {}, t("recalled"), explained && h("span", { class: "chip accent number" }, usedCount(explained, note) + profile.length)), time);
   const found = explained ? [chosenLists(explained, note, open), leftOut(explained, open), steps(explained)] : [];
   const content = [said && h("p", { class: "small soft" }, said), profile.length > 0 && profileList(profile, open), found, learned.length > 0 && learnedList(learned, open)];
   return h(
     "aside",
-    { "aria-label": "Recalled memories" },
+    { "aria-label": t("recalled_memories") },
     h("details", { class: "recall", open: innerWidth > NARROW }, title, h("div", { class: "recall-body" }, content)),
   );
 }
@@ -80,7 +81,7 @@ function chosenLists(explained, note, open) {
   const [into, near] = [explained.hits.slice(0, number), explained.hits.slice(number)].map((hits) => hits.map((hit) => hitItem(hit, open)));
   return [
     into.length > 0 && h("ol", { class: "recall-list" }, into),
-    near.length > 0 && h("details", {}, h("summary", {}, `Relevant, not used (${near.length})`), h("ol", { class: "recall-list" }, near)),
+    near.length > 0 && h("details", {}, h("summary", {}, t("relevant_not_used", { n: near.length })), h("ol", { class: "recall-list" }, near)),
   ];
 }
 
@@ -101,12 +102,12 @@ function hitItem(hit, open) {
       h(
         "summary",
         {},
-        h("span", { class: "small" }, "Why"),
+        h("span", { class: "small" }, t("why")),
         bar(hit.score),
-        h("span", { class: "number small", title: "Score, 0 to 1" }, hit.score.toFixed(2)),
+        h("span", { class: "number small", title: t("score_0_to_1") }, hit.score.toFixed(2)),
       ),
       scoreParts(hit.parts),
-      hit.facts.length > 0 && h("p", { class: "small soft" }, "Facts: ", hit.facts.map((fact) => fact.text).join("; ")),
+      hit.facts.length > 0 && h("p", { class: "small soft" }, t("facts_list", { facts: hit.facts.map((fact) => fact.text).join("; ") })),
     ),
   );
 }
@@ -133,7 +134,7 @@ function leftOut(explained, open) {
   return h(
     "details",
     {},
-    h("summary", {}, `Left out (${rows.length})`),
+    h("summary", {}, t("left_out", { n: rows.length })),
     h(
       "ul",
       { class: "recall-list left" },
@@ -156,8 +157,8 @@ function leftOut(explained, open) {
 /** Reason of a drop, without ids of other memories. */
 function dropReason(text) {
   return capital(text)
-    .replace(/^Part of \w{20,}$/, "Part of a memory above")
-    .replace(/^Says what \w{20,} says$/, "Says the same as one above");
+    .replace(/^Part of \w{20,}$/, t("part_of_a_memory_above"))
+    .replace(/^Says what \w{20,} says$/, t("says_the_same_as_one"));
 }
 
 function steps(explained) {
@@ -165,14 +166,14 @@ function steps(explained) {
   return h(
     "details",
     {},
-    h("summary", {}, "How it was chosen"),
+    h("summary", {}, t("how_it_was_chosen")),
     h(
       "dl",
       { class: "parts" },
-      understood.map(([name, value]) => [h("dt", {}, `Understood: ${name}`), h("dd", {}, value)]),
+      understood.map(([name, value]) => [h("dt", {}, t("understood", { what: named("understood", name) })), h("dd", {}, value)]),
       explained.stages.map((stage) => [
-        h("dt", {}, capital(stage.name)),
-        h("dd", { class: "number" }, `${stage.count} in ${milliseconds(stage.milliseconds)}`),
+        h("dt", {}, named("stage", stage.name)),
+        h("dd", { class: "number" }, t("n_in_time", { n: stage.count, time: milliseconds(stage.milliseconds) })),
       ]),
     ),
     explained.notes.map((note) => h("p", { class: "small soft" }, note)),
@@ -184,8 +185,8 @@ function profileList(profile, open) {
   return h(
     "details",
     { class: "profile" },
-    h("summary", {}, `Profile (${profile.length})`),
-    h("p", { class: "small soft" }, "Part of every answer, whatever the question."),
+    h("summary", {}, t("profile_title", { n: profile.length })),
+    h("p", { class: "small soft" }, t("part_of_every_answer_whatever")),
     h("ul", { class: "recall-list" }, profile.map((memory) => plainItem(memory, open))),
   );
 }
@@ -207,7 +208,7 @@ function learnedList(learned, open) {
   return h(
     "div",
     { class: "learned" },
-    h("h3", { class: "small" }, "Extracted from your message"),
+    h("h3", { class: "small" }, t("extracted_from_your_message")),
     h(
       "ul",
       { class: "recall-list" },

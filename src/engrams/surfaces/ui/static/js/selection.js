@@ -5,7 +5,7 @@ import { prompt } from "./dialog.js";
 import { button, fill, h } from "./dom.js";
 import { saveFile } from "./download.js";
 import { showProof } from "./erase.js";
-import { count } from "./format.js";
+import { t } from "./i18n.js";
 import { askReach, tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
 
@@ -15,16 +15,16 @@ const REASON = "forgotten in the page";
 export class Selection {
   constructor(changed, rows) {
     Object.assign(this, { changed, rows, on: false, chosen: new Map() });
-    this.element = h("div", { class: "choice-bar", role: "region", "aria-label": "Chosen memories", hidden: true });
+    this.element = h("div", { class: "choice-bar", role: "region", "aria-label": t("chosen_memories"), hidden: true });
     this.sum = h("strong", { role: "status" });
     const act = (work) => withToast(() => this.#act(work));
     const actions = [
-      button("All shown", () => this.#setAll(this.rows()), { kind: "plain" }),
-      button("None", () => this.#setAll([]), { kind: "plain" }),
-      button("Tag", act(tagAll), { icon: "edit" }),
-      button("Export", act(exportAll), { icon: "export" }),
-      button("Forget", act(forgetAll), { icon: "trash" }),
-      button("Erase for good", act(eraseAll), { kind: "danger" }),
+      button(t("all_shown"), () => this.#setAll(this.rows()), { kind: "plain" }),
+      button(t("none"), () => this.#setAll([]), { kind: "plain" }),
+      button(t("tag"), act(tagAll), { icon: "edit" }),
+      button(t("export"), act(exportAll), { icon: "export" }),
+      button(t("forget"), act(forgetAll), { icon: "trash" }),
+      button(t("erase_for_good"), act(eraseAll), { kind: "danger" }),
     ];
     this.needy = actions.slice(2);
     fill(this.element, h("div", { class: "row" }, this.sum, actions.slice(0, 2)), h("div", { class: "row" }, this.needy));
@@ -43,7 +43,7 @@ export class Selection {
     const input = h("input", {
       type: "checkbox",
       checked: this.chosen.has(memory.id),
-      "aria-label": `Choose: ${memory.text.slice(0, 60)}`,
+      "aria-label": t("choose_one", { text: memory.text.slice(0, 60) }),
       data: { memory: memory.id },
       on: { change: () => this.#set(memory, input.checked) },
     });
@@ -64,7 +64,7 @@ export class Selection {
 
   #draw() {
     this.element.hidden = !this.on;
-    fill(this.sum, this.chosen.size ? count(this.chosen.size, "memory chosen", "memories chosen") : "Choose memories");
+    fill(this.sum, this.chosen.size ? t("n_chosen", { n: this.chosen.size }) : t("choose_memories"));
     for (const each of this.needy) each.disabled = this.chosen.size === 0;
   }
 
@@ -77,7 +77,7 @@ export class Selection {
 }
 
 async function tagAll(some) {
-  const line = await prompt("Tag memories", "The tags are added to those that are there.", "Tags, separated by commas", { yes: "Add tags" });
+  const line = await prompt(t("tag_memories"), t("the_tags_are_added_to"), t("tags_separated_by_commas"), { yes: t("add_tags") });
   const tags = line
     .split(",")
     .map((tag) => tag.trim().replace(/^#/, ""))
@@ -87,40 +87,40 @@ async function tagAll(some) {
     const fresh = await memories.read(memory);
     await memories.edit(fresh, { tags: [...new Set([...fresh.tags, ...tags])] });
   }
-  toast(`${count(some.length, "memory", "memories")} tagged.`);
+  toast(t("n_tagged", { n: some.length }));
   return true;
 }
 
 async function exportAll(some) {
   const answer = await ask("POST", "/v1/export", { body: { ids: some.map((memory) => memory.id) } });
   await saveFile(answer);
-  toast(`${count(some.length, "memory", "memories")} exported.`);
+  toast(t("n_exported", { n: some.length }));
   return false;
 }
 
 async function forgetAll(some, changed) {
-  const title = `Forget ${count(some.length, "memory", "memories")}?`;
-  const besides = await askReach(some, "forget", title, "No search finds them until you restore them.", "Forget", true);
+  const title = t("forget_n_q", { n: some.length });
+  const besides = await askReach(some, "forget", title, t("no_search_finds_them_until"), t("forget"), true);
   if (!besides) return false;
   const ids = [...some.map((memory) => memory.id), ...besides];
   const reports = [];
   for (const id of ids) reports.push(await memories.forget(id, REASON));
   const reached = { sources: reports.flatMap((each) => each.sources ?? []), also_said_in: [] };
-  toast(`${count(some.length, "memory", "memories")} forgotten.${tellReach(reached, besides.length)}`, [
-    "Undo",
+  toast(t("n_forgotten", { n: some.length, reach: tellReach(reached, besides.length) }), [
+    t("undo"),
     withToast(async () => {
       for (const id of ids) await memories.restore(id);
       changed();
-      toast("Restored.");
+      toast(t("restored"));
     }),
   ]);
   return true;
 }
 
 async function eraseAll(some) {
-  const title = `Erase ${count(some.length, "memory", "memories")} for good?`;
-  const detail = "Their texts, vectors and histories, all memories derived from them alone, and their words in the messages behind them are removed. This cannot be undone.";
-  const besides = await askReach(some, "purge", title, detail, "Erase for good", true);
+  const title = t("erase_n_q", { n: some.length });
+  const detail = t("their_texts_vectors_and_histories");
+  const besides = await askReach(some, "purge", title, detail, t("erase_for_good"), true);
   if (!besides) return false;
   const ids = [...some.map((memory) => memory.id), ...besides];
   showProof(await post("/v1/purge", { ids, git: false }), ids, besides.length);

@@ -3,17 +3,18 @@
 import { get } from "../api.js";
 import { fill, h, head, tabs } from "../dom.js";
 import { bars, lines } from "../chart.js";
-import { axisLabel, capital, clock, count, day, milliseconds, number } from "../format.js";
+import { axisLabel, clock, day, milliseconds, number } from "../format.js";
+import { named, t } from "../i18n.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
 import { LAYERS } from "../words.js";
 
-export const title = "Charts";
+export const title = t("charts");
 
 const SPANS = [
-  ["60", "Last hour"],
-  ["360", "6 hours"],
-  ["1440", "Day"],
+  ["60", t("last_hour")],
+  ["360", t("six_hours")],
+  ["1440", t("day")],
 ];
 const MOST = 48;
 
@@ -36,16 +37,16 @@ export async function show(root) {
     fill(speed, latencyChart(series.points));
     fill(use, loadChart(series.points));
   };
-  const choose = tabs("Period", SPANS, minutes, (value) => {
+  const choose = tabs(t("period"), SPANS, minutes, (value) => {
     minutes = value;
     draw();
   });
   fill(
     root,
-    head("Charts", "Growth of memory, search time and model usage."),
+    head(t("charts"), t("growth_of_memory_search_time")),
     tiles,
     growth,
-    h("div", { class: "row spread" }, h("h2", {}, "Since the server started"), choose),
+    h("div", { class: "row spread" }, h("h2", {}, t("since_the_server_started")), choose),
     h("div", { class: "pair" }, speed, use),
   );
   try {
@@ -64,20 +65,16 @@ function summaryTiles(stats, series) {
     : null;
   return [
     tile(
-      "Current memories",
+      t("current_memories"),
       number(stats.active),
-      `${count(
-        Object.values(stats.status).reduce((sum, each) => sum + each, 0),
-        "memory",
-        "memories",
-      )} in all`,
+      t("n_in_all", { n: Object.values(stats.status).reduce((sum, each) => sum + each, 0) }),
     ),
-    tile("Search", middle === null ? "–" : milliseconds(middle), "median, this period"),
-    tile("Searchable by meaning", `${Math.round(stats.embedded * 100)} %`, stats.embedder),
+    tile(t("search"), middle === null ? "–" : milliseconds(middle), t("median_period")),
+    tile(t("searchable_by_meaning"), `${Math.round(stats.embedded * 100)} %`, stats.embedder),
     tile(
-      "Model calls",
+      t("model_calls"),
       number(series.spent.calls),
-      series.spent.calls ? `${number(series.spent.tokens)} tokens` : "None so far",
+      series.spent.calls ? t("n_tokens", { n: series.spent.tokens }) : t("none_so_far"),
     ),
   ];
 }
@@ -88,12 +85,12 @@ function tile(name, value, more) {
     { class: "card tile" },
     h("span", { class: "small soft" }, name),
     h("strong", { class: "number" }, value),
-    h("span", { class: "small soft clip" }, more),
+    h("span", { class: "small soft" }, more),
   );
 }
 
 function growthChart(timeline) {
-  if (timeline.points.length === 0) return h("p", { class: "soft" }, "Growth appears here with the first memory.");
+  if (timeline.points.length === 0) return h("p", { class: "soft" }, t("growth_appears_here_with_the"));
   let sum = 0;
   const names = Object.entries(LAYERS);
   const label = axisLabel(timeline.points[0].at);
@@ -101,9 +98,10 @@ function growthChart(timeline) {
     for (const [layer] of names) sum += point.added[layer] ?? 0;
     return { label: label(point.at), parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]) };
   });
-  const legend = names.map(([, name]) => [`${name}-fill`, capital(name)]);
-  const summary = `${count(sum, "memory", "memories")} from ${day(timeline.points[0].at)} to today${timeline.more ? "; older ones are not shown" : ""}.`;
-  return bars("Growth", points, { format: whole, summary, legend });
+  const legend = names.map(([, name]) => [`${name}-fill`, named("layer", name)]);
+  const key = timeline.more ? "growth_more" : "growth_sum";
+  const summary = t(key, { n: sum, day: day(timeline.points[0].at) });
+  return bars(t("growth"), points, { format: whole, summary, legend });
 }
 
 /** Group minutes into at most 48 columns. */
@@ -121,12 +119,12 @@ function latencyChart(points) {
     return asked.length ? Math.max(...asked) : null;
   };
   const p95 = groups.map((group) => worst(group, "search_p95"));
-  if (!p95.some((value) => value !== null)) return emptyChart("Search time", "No searches in this period.");
+  if (!p95.some((value) => value !== null)) return emptyChart(t("search_time"), t("no_searches_in_this_period"));
   return lines(
-    "Search time",
+    t("search_time"),
     groups.map((group) => clock(group[0].at)),
     [
-      { name: "Median", colour: "accent", values: groups.map((group) => worst(group, "search_p50")) },
+      { name: t("median"), colour: "accent", values: groups.map((group) => worst(group, "search_p50")) },
       { name: "95th percentile", colour: "sessions-fill", values: p95 },
     ],
     { format: milliseconds },
@@ -137,7 +135,7 @@ function loadChart(points) {
   const groups = groupPoints(points);
   const total = (group, name) => group.reduce((sum, point) => sum + point[name], 0);
   const all = points.reduce((sum, point) => sum + point.searches + point.writes, 0);
-  if (all === 0) return emptyChart("Searches and writes", "No searches or writes in this period.");
+  if (all === 0) return emptyChart(t("searches_and_writes"), t("no_searches_or_writes_in"));
   const columns = groups.map((group) => ({
     label: clock(group[0].at),
     parts: [
@@ -145,11 +143,11 @@ function loadChart(points) {
       ["facts-fill", total(group, "writes")],
     ],
   }));
-  return bars("Searches and writes", columns, {
+  return bars(t("searches_and_writes"), columns, {
     format: whole,
     legend: [
-      ["accent", "Searches"],
-      ["facts-fill", "Writes"],
+      ["accent", t("searches")],
+      ["facts-fill", t("writes")],
     ],
   });
 }

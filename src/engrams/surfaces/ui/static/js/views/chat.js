@@ -3,7 +3,8 @@
 import { drawer } from "../dialog.js";
 import { button, empty, fill, h, icon, select, toggle } from "../dom.js";
 import { open } from "../drawer.js";
-import { ago, count } from "../format.js";
+import { ago } from "../format.js";
+import { rich, t } from "../i18n.js";
 import { getChoice, setChoice, watchChoice } from "../pinned.js";
 import { errorBox } from "../memory.js";
 import { toast, withToast } from "../toast.js";
@@ -13,7 +14,7 @@ import { isRecallOn } from "../switch.js";
 import { ChatLog, models } from "../chatlog.js";
 import { endSession, loadSessions, titleOf } from "./sessions.js";
 
-export const title = "Chat";
+export const title = t("chat");
 
 const OFFLINE = "engrams-offline";
 let talk = new ChatLog();
@@ -28,34 +29,34 @@ class Chat {
   constructor(root) {
     this.root = root;
     this.model = getChoice("model", "");
-    this.log = h("div", { class: "log", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": "Conversation" });
+    this.log = h("div", { class: "log", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": t("conversation") });
     this.input = h("textarea", {
       class: "input",
       rows: 1,
-      placeholder: "Write a message…",
-      "aria-label": "Your message",
+      placeholder: t("write_a_message"),
+      "aria-label": t("your_message"),
       on: { keydown: (event) => this.key(event), input: () => this.resizeInput() },
     });
-    this.send = button("", () => this.submit(), { icon: "send", kind: "main-action", label: "Send" });
+    this.send = button("", () => this.submit(), { icon: "send", kind: "main-action", label: t("send") });
     this.picker = h("span", {});
     this.state = h("span", { class: "small soft" });
     this.rows = new Map();
   }
 
   async start() {
-    const night = toggle("Incognito", talk.incognito, (on) => this.incognito(on));
+    const night = toggle(t("incognito"), talk.incognito, (on) => this.incognito(on));
     const bar = h(
       "div",
       { class: "chat-bar" },
-      h("h1", {}, "Chat"),
+      h("h1", {}, t("chat")),
       h(
         "div",
         { class: "controls" },
         this.picker,
         night,
-        button("History", () => showHistory((session) => this.resume(session)), { icon: "time" }),
-        button("End session", () => this.startAnew("Nothing of this conversation was stored."), { icon: "check" }),
-        button("New chat", () => this.startAnew(), { icon: "plus" }),
+        button(t("history"), () => showHistory((session) => this.resume(session)), { icon: "time" }),
+        button(t("end_session"), () => this.startAnew(t("nothing_of_this_conversation_was")), { icon: "check" }),
+        button(t("new_chat"), () => this.startAnew(), { icon: "plus" }),
       ),
     );
     const composer = h(
@@ -79,17 +80,17 @@ class Chat {
     try {
       const names = await models();
       if (!names.includes(this.model)) this.model = names[0] ?? OFFLINE;
-      const words = names.map((name) => [name, name === OFFLINE ? "Memory only, no model" : name]);
+      const words = names.map((name) => [name, name === OFFLINE ? t("memory_only_no_model") : name]);
       fill(
         this.picker,
-        select("Model", words, this.model, (name) => {
+        select(t("model"), words, this.model, (name) => {
           this.model = name;
           setChoice("model", name);
           this.showState();
         }),
       );
     } catch (fault) {
-      fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, "Model server unreachable"));
+      fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, t("model_server_unreachable")));
     }
     this.showState();
     if (talk.turns.length === 0 && !this.gone) this.draw();
@@ -101,12 +102,12 @@ class Chat {
     fill(
       this.state,
       talk.incognito
-        ? [icon("mask", true), " Incognito: nothing is recalled or stored."]
+        ? [icon("mask", true), " ", t("incognito_nothing_is_recalled_or")]
         : off
-          ? "Recall is off: facts are not used in answers. Messages are still stored."
+          ? t("recall_is_off_facts_are")
           : this.model === OFFLINE
-            ? "No model is connected: answers are quotes from memory. Messages are stored."
-            : "Enter sends, Shift+Enter makes a new line.",
+            ? t("no_model_is_connected_answers")
+            : t("enter_sends_shift_enter_makes"),
     );
   }
 
@@ -121,16 +122,16 @@ class Chat {
 
   welcome() {
     const hints = [
-      "I moved to Lisbon in March and work as a nurse.",
-      "I prefer short answers without bullet points.",
-      "What do you know about me?",
+      t("i_moved_to_lisbon_in"),
+      t("i_prefer_short_answers_without"),
+      t("what_do_you_know_about"),
     ];
     const box = empty(
       "chat",
-      talk.incognito ? "Incognito chat" : "Start a conversation",
+      talk.incognito ? t("incognito_chat") : t("start_a_conversation"),
       talk.incognito
-        ? "This conversation exists only in this window. Memory is neither read nor written."
-        : "Tell engrams something about you, then ask about it. Beside each answer you see the memories recalled, their scores, and those left out.",
+        ? t("this_conversation_exists_only_in")
+        : t("tell_engrams_something_about_you"),
     );
     if (!talk.incognito)
       box.append(
@@ -145,8 +146,9 @@ class Chat {
         h(
           "p",
           { class: "small" },
-          "For a model's answers, start with ",
-          h("code", { class: "command" }, "engrams serve --set serve.upstream=http://localhost:11434/v1"),
+          rich("start_with_model", {
+            command: h("code", { class: "command" }, "engrams serve --set serve.upstream=http://localhost:11434/v1"),
+          }),
         ),
       );
     return box;
@@ -165,7 +167,7 @@ class Chat {
     const row = h(
       "div",
       { class: `turn ${turn.role}` },
-      h("div", { class: "bubble" }, h("span", { class: "hidden-text" }, turn.role === "user" ? "You: " : "Answer: "), said),
+      h("div", { class: "bubble" }, h("span", { class: "hidden-text" }, turn.role === "user" ? t("you_colon") : t("answer_colon"), " "), said),
       turn.role === "assistant" && beside,
     );
     this.rows.set(turn, { row, said, beside });
@@ -192,15 +194,15 @@ class Chat {
     const waits = turn.state === "waiting" || (turn.state === "streaming" && !turn.text);
     fill(
       said,
-      waits && h("span", { class: "dots", role: "img", "aria-label": "Thinking" }, h("i"), h("i"), h("i")),
+      waits && h("span", { class: "dots", role: "img", "aria-label": t("thinking") }, h("i"), h("i"), h("i")),
       renderMarkdown(turn.text),
-      turn.state === "stopped" && h("p", { class: "small soft" }, "Stopped."),
+      turn.state === "stopped" && h("p", { class: "small soft" }, t("stopped")),
       turn.state === "failed" && [
         errorBox(turn.fault),
         h(
           "div",
           { class: "row" },
-          button("Try again", () => this.again(turn), { icon: "retry" }),
+          button(t("try_again"), () => this.again(turn), { icon: "retry" }),
         ),
       ],
     );
@@ -219,8 +221,8 @@ class Chat {
     const busy = talk.running !== null;
     this.log.setAttribute("aria-busy", String(busy));
     fill(this.send, icon(busy ? "stop" : "send"));
-    this.send.setAttribute("aria-label", busy ? "Stop" : "Send");
-    this.send.title = busy ? "Stop" : "Send";
+    this.send.setAttribute("aria-label", busy ? t("stop") : t("send"));
+    this.send.title = busy ? t("stop") : t("send");
   }
 
   key(event) {
@@ -278,7 +280,7 @@ class Chat {
     return withToast(async () => {
       const session = await endSession(left.session);
       if (!session) return unsaid && toast(unsaid);
-      return toast(session.ended?.episodes?.length ? "Session ended; an account of it is kept." : "Session ended.");
+      return toast(session.ended?.episodes?.length ? t("session_ended_an_account_of") : t("session_ended"));
     })();
   }
 
@@ -294,7 +296,7 @@ class Chat {
 
 /** List of stored conversations to continue. */
 async function showHistory(resume) {
-  const side = drawer("Conversations");
+  const side = drawer(t("conversations"));
   try {
     const list = (await loadSessions()).map((each) =>
       h(
@@ -313,7 +315,7 @@ async function showHistory(resume) {
             },
           },
           h("span", { class: "memory-text" }, titleOf(each)),
-          h("span", { class: "memory-about soft" }, `${count(each.turns, "message")} · ${ago(each.last_active)}`),
+          h("span", { class: "memory-about soft" }, `${t("n_messages", { n: each.turns })} · ${ago(each.last_active)}`),
         ),
       ),
     );
@@ -321,7 +323,7 @@ async function showHistory(resume) {
       side.body,
       list.length
         ? h("ul", { class: "list" }, list)
-        : empty("time", "No conversations yet", "Stored conversations are listed here; open one to continue it."),
+        : empty("time", t("no_conversations_yet"), t("stored_conversations_are_listed_here")),
     );
   } catch (fault) {
     fill(side.body, errorBox(fault));

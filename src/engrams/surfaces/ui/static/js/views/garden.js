@@ -3,33 +3,24 @@
 import { get, post } from "../api.js";
 import { confirm } from "../dialog.js";
 import { button, empty, fill, h, head, icon, scrollBox, toggle } from "../dom.js";
-import { ago, capital, count, day, moment, number, plain, short } from "../format.js";
+import { ago, capital, day, moment, number, plain, short } from "../format.js";
+import { named, t } from "../i18n.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
 import { toast, withToast } from "../toast.js";
 
-export const title = "Garden";
+export const title = t("garden");
 
 const ENDS = { complete: "good", incomplete: "warn", interrupted: "warn", paused: "" };
-/** Steps of a cycle, where its sums do not tell them. */
-const JOBS = {
-  sessions: "sessions closed",
-  embed: "embeddings updated",
-  verify: "files checked",
-  prune: "doubtful memories archived",
-  links: "links added",
-  strengthen: "links strengthened",
-  topics: "topics updated",
-  tags: "tags added",
-  agent: "changes by the model",
-};
-const ACTIONS = { archive: "Archive", doubt: "Lower confidence", supersede: "Mark outdated", unlink: "Remove link" };
+/** Steps of a cycle that are told, where its sums do not tell them. */
+const STEPS = ["sessions", "embed", "verify", "prune", "links", "strengthen", "topics", "tags", "agent"];
+const ACTIONS = { archive: t("archive"), doubt: t("lower_confidence"), supersede: t("mark_outdated"), unlink: t("remove_link") };
 
 export async function show(root) {
   const tiles = h("div", { class: "tiles" });
-  const clashes = h("section", { class: "stack", "aria-label": "Contradictions" });
-  const planned = h("section", { class: "stack", "aria-label": "Plan", "aria-live": "polite" });
-  const past = h("section", { class: "stack", "aria-label": "Last cycles" });
+  const clashes = h("section", { class: "stack", "aria-label": t("contradictions") });
+  const planned = h("section", { class: "stack", "aria-label": t("plan"), "aria-live": "polite" });
+  const past = h("section", { class: "stack", "aria-label": t("last_cycles") });
   const follow = async () => {
     const [status, { reports }] = await Promise.all([get("/v1/garden"), get("/v1/garden/reports")]);
     fill(tiles, ...numbers(status, follow));
@@ -47,22 +38,22 @@ export async function show(root) {
   const run = withToast(async () => {
     const report = await post("/v1/garden/run", {});
     fill(planned);
-    toast(describeReport(report), report.modified > 0 ? ["Undo", () => undo(report.id)] : null);
+    toast(describeReport(report), report.modified > 0 ? [t("undo"), () => undo(report.id)] : null);
     await draw();
   });
   const undo = withToast(async (cycle) => {
     const done = await post("/v1/garden/undo", { cycle });
-    const left = done.left.length > 0 ? ` ${count(done.left.length, "memory", "memories")} changed since and kept as they are.` : "";
-    toast(`${count(done.restored.length, "memory", "memories")} restored.${left}`);
+    const left = done.left.length > 0 ? ` ${t("n_changed_since", { n: done.left.length })}` : "";
+    toast(t("n_restored", { n: done.restored.length }) + left);
     await draw();
   });
   fill(
     root,
     head(
-      "Garden",
-      "Maintenance between conversations: duplicates are merged, outdated memories are archived. Nothing is erased.",
-      button("See the plan", plan, { icon: "eye" }),
-      button("Run now", run, { icon: "check", kind: "main-action" }),
+      t("garden"),
+      t("maintenance_between_conversations_duplicates_are"),
+      button(t("see_the_plan"), plan, { icon: "eye" }),
+      button(t("run_now"), run, { icon: "check", kind: "main-action" }),
     ),
     tiles,
     clashes,
@@ -80,7 +71,7 @@ export async function show(root) {
 
   function cycles(reports, undoable, again) {
     if (reports.length === 0)
-      return empty("garden", "No cycles yet", "Each cycle leaves a report here and can be undone.", button("Run now", run));
+      return empty("garden", t("no_cycles_yet"), t("each_cycle_leaves_a_report"), button(t("run_now"), run));
     const rows = [...reports].reverse().map((report) =>
       h(
         "li",
@@ -91,7 +82,7 @@ export async function show(root) {
           h(
             "div",
             { class: "row" },
-            h("span", { class: `chip ${ENDS[report.state]}` }, capital(report.state)),
+            h("span", { class: `chip ${ENDS[report.state]}` }, named("state", report.state)),
             h("span", { class: "small soft", title: moment(report.at) }, `${ago(report.at)} · ${report.why}`),
           ),
           h("p", {}, describeReport(report)),
@@ -100,9 +91,9 @@ export async function show(root) {
         ),
         undoable.includes(report.id) &&
           button(
-            "Undo",
+            t("undo"),
             withToast(async () => {
-              const yes = await confirm("Undo this cycle?", "Its changes are reverted, except on memories that changed since.", "Undo", false);
+              const yes = await confirm(t("undo_this_cycle"), t("its_changes_are_reverted_except"), t("undo"), false);
               if (yes) await undo(report.id);
               else await again();
             }),
@@ -110,7 +101,7 @@ export async function show(root) {
           ),
       ),
     );
-    return [h("h2", {}, "Last cycles"), h("ul", { class: "list" }, rows)];
+    return [h("h2", {}, t("last_cycles")), h("ul", { class: "list" }, rows)];
   }
 }
 
@@ -121,10 +112,10 @@ function numbers(status, draw) {
     await draw();
   });
   return [
-    tile("State", status.state === "disabled" ? "Manual only" : capital(status.state)),
-    tile("Next cycle", status.next ? ago(status.next) : "none"),
-    tile("Tokens, last day", number(status.usage.tokens)),
-    h("div", { class: "card tile" }, toggle("Paused", held, pause)),
+    tile(t("state"), named("state", status.state)),
+    tile(t("next_cycle"), status.next ? ago(status.next) : t("none_lower")),
+    tile(t("tokens_last_day"), number(status.usage.tokens)),
+    h("div", { class: "card tile" }, toggle(t("paused"), held, pause)),
   ];
 }
 
@@ -133,11 +124,11 @@ function tile(name, value) {
 }
 
 function contradictions(list, draw) {
-  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "No contradictions.");
+  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), t("no_contradictions"));
   const decideConflict = (clash, keep) =>
     withToast(async () => {
       await post("/v1/garden/decide", { one: clash.one.id, other: clash.other.id, keep });
-      toast(keep ? "Decided. The other memory is kept as history." : "Both are kept.");
+      toast(keep ? t("decided_the_other_memory_is") : t("both_are_kept"));
       await draw();
     });
   const side = (clash, it) =>
@@ -145,10 +136,10 @@ function contradictions(list, draw) {
       "div",
       { class: "row spread" },
       h("span", {}, short(it.text, 200), h("span", { class: "small soft" }, ` ${day(it.at)}`)),
-      button("Keep this", decideConflict(clash, it.id), { label: undefined }),
+      button(t("keep_this"), decideConflict(clash, it.id), { label: undefined }),
     );
   return [
-    h("h2", {}, `Contradictions (${list.length})`),
+    h("h2", {}, t("contradictions_n", { n: list.length })),
     h(
       "ul",
       { class: "list" },
@@ -162,7 +153,7 @@ function contradictions(list, draw) {
             h("p", { class: "small soft" }, capital(clash.reason)),
             side(clash, clash.one),
             side(clash, clash.other),
-            h("div", { class: "row end" }, button("Keep both", decideConflict(clash, ""), { kind: "plain" })),
+            h("div", { class: "row end" }, button(t("keep_both"), decideConflict(clash, ""), { kind: "plain" })),
           ),
         ),
       ),
@@ -171,14 +162,14 @@ function contradictions(list, draw) {
 }
 
 function steps(list) {
-  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "No changes planned.");
+  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), t("no_changes_planned"));
   return scrollBox(
-    "Planned changes",
+    t("planned_changes"),
     h(
       "table",
       { class: "plain-table" },
-      h("caption", { class: "hidden-text" }, "Planned changes"),
-      h("thead", {}, h("tr", {}, ["Action", "Memories", "Reason"].map((name) => h("th", { scope: "col" }, name)))),
+      h("caption", { class: "hidden-text" }, t("planned_changes")),
+      h("thead", {}, h("tr", {}, [t("action"), t("memories"), t("reason")].map((name) => h("th", { scope: "col" }, name)))),
       h(
         "tbody",
         {},
@@ -198,13 +189,13 @@ function steps(list) {
 
 function describeReport(report) {
   const done = Object.entries(report.jobs)
-    .filter(([job, steps]) => steps > 0 && JOBS[job])
-    .map(([job, steps]) => `${JOBS[job]}: ${number(steps)}`);
+    .filter(([job, steps]) => steps > 0 && STEPS.includes(job))
+    .map(([job, steps]) => t(`garden_did.${job}`, { n: steps }));
   const parts = [
-    report.modified > 0 && `${count(report.modified, "memory", "memories")} changed`,
-    report.compactions > 0 && `${number(report.compactions)} merged into others`,
-    report.conflicts > 0 && `${count(report.conflicts, "contradiction")} found`,
+    report.modified > 0 && t("n_changed", { n: report.modified }),
+    report.compactions > 0 && t("n_merged", { n: report.compactions }),
+    report.conflicts > 0 && t("n_conflicts", { n: report.conflicts }),
     ...done,
   ].filter(Boolean);
-  return parts.length ? `${parts.join(", ")}.` : "Nothing had to change.";
+  return parts.length ? parts.join(" · ") : t("nothing_had_to_change");
 }

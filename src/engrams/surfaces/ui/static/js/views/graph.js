@@ -3,34 +3,35 @@
 import { get } from "../api.js";
 import { button, empty, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
 import { open } from "../drawer.js";
-import { count, plain, short } from "../format.js";
+import { plain, short } from "../format.js";
+import { named, t } from "../i18n.js";
 import { debounce } from "../poll.js";
 import { errorBox, kindName } from "../memory.js";
 import { GraphCanvas } from "../canvas.js";
 import { KINDS, LAYERS, LAYER_OF, LINKS } from "../words.js";
 
-export const title = "Graph";
+export const title = t("graph");
 
 const NAMES = {
-  has_tag: "Tagged",
-  in_topic: "In topic",
-  relates_to: "Related",
-  supersedes: "Replaces",
-  contradicts: "Contradicts",
-  derived_from: "Derived from",
-  co_occurs: "Found together",
-  abstracted_from: "Summarises",
-  mentions: "Mentions",
-  together: "Together",
+  has_tag: t("tagged"),
+  in_topic: t("in_topic"),
+  relates_to: t("related"),
+  supersedes: t("replaces"),
+  contradicts: t("contradicts"),
+  derived_from: t("derived_from"),
+  co_occurs: t("found_together"),
+  abstracted_from: t("summarises"),
+  mentions: t("mentions"),
+  together: t("together"),
 };
 
 /** Colour of an entity by its kind, and the legend of these. */
 const ENTITY_COLOURS = { person: "accent", animal: "accent", place: "sessions", organisation: "rules", project: "rules", work: "rules", theme: "facts" };
 const ENTITY_LEGEND = [
-  ["", "People, animals"],
-  ["sessions", "Places"],
-  ["rules", "Organisations, projects, works"],
-  ["facts", "Themes"],
+  ["", t("people_animals")],
+  ["sessions", t("places")],
+  ["rules", t("organisations_projects_works")],
+  ["facts", t("themes")],
 ];
 const MOST_ENTITIES = 60;
 const FEW = 8;
@@ -52,7 +53,7 @@ class Graph {
       class: "canvas",
       tabindex: "0",
       role: "application",
-      "aria-label": "Graph. Arrow keys walk from node to node, Enter opens one, plus and minus zoom. The list view has the same content.",
+      "aria-label": t("graph_arrow_keys_walk_from"),
     });
     this.info = h("div", { class: "node-info", "aria-live": "polite" });
     this.list = h("div", { hidden: true });
@@ -67,8 +68,8 @@ class Graph {
     const search = h("input", {
       class: "input",
       type: "search",
-      placeholder: "Filter by text…",
-      "aria-label": "Filter the graph",
+      placeholder: t("filter_by_text"),
+      "aria-label": t("filter_the_graph"),
       data: { search: "" },
       on: {
         input: debounce(() => {
@@ -80,29 +81,29 @@ class Graph {
     const tools = h(
       "div",
       { class: "tools" },
-      button("", () => this.picture.zoom(1.25), { icon: "plus", label: "Zoom in" }),
-      button("", () => this.picture.zoom(0.8), { icon: "minus", label: "Zoom out" }),
-      button("", () => this.picture.fit(), { icon: "fit", label: "Show all" }),
+      button("", () => this.picture.zoom(1.25), { icon: "plus", label: t("zoom_in") }),
+      button("", () => this.picture.zoom(0.8), { icon: "minus", label: t("zoom_out") }),
+      button("", () => this.picture.fit(), { icon: "fit", label: t("show_all") }),
     );
     this.legend = h("ul", { class: "legend" });
     this.stage = h("div", { class: "stage card" }, this.canvas, tools, this.info, this.legend);
     this.filters = h(
       "div",
       { class: "row" },
-      select("Layer", [["", "Every layer"], ...Object.entries(LAYERS).map(([layer, name]) => [layer, plain(name)])], "", (value) => {
+      select(t("layer"), [["", t("every_layer")], ...Object.entries(LAYERS).map(([layer, name]) => [layer, named("layer", name)])], "", (value) => {
         this.layer = value;
         this.load();
       }),
-      select("Links", [["", "Every link"], ...[...LINKS, "mentions"].map((type) => [type, NAMES[type] ?? plain(type)])], "", (value) => {
+      select(t("links"), [["", t("every_link")], ...[...LINKS, "mentions"].map((type) => [type, NAMES[type] ?? plain(type)])], "", (value) => {
         this.type = value;
         this.load();
       }),
     );
     this.views = select(
-      "Nodes",
+      t("nodes"),
       [
-        ["entities", "People, places, themes"],
-        ["memories", "Memories"],
+        ["entities", t("people_places_themes")],
+        ["memories", t("memories")],
       ],
       "entities",
       (value) => {
@@ -110,18 +111,18 @@ class Graph {
         this.focusOn("");
       },
     );
-    this.back = button("Whole graph", () => this.focusOn(""), { icon: "left" });
+    this.back = button(t("whole_graph"), () => this.focusOn(""), { icon: "left" });
     fill(
       this.root,
-      head("Graph", "Whom and what your memories are about, and how they are linked. Select a node to see its memories and links."),
+      head(t("graph"), t("whom_and_what_your_memories")),
       h(
         "div",
         { class: "row" },
         tabs(
-          "Show as",
+          t("show_as"),
           [
-            ["picture", "Picture"],
-            ["list", "List"],
+            ["picture", t("picture")],
+            ["list", t("list")],
           ],
           this.shape,
           (value) => {
@@ -139,7 +140,7 @@ class Graph {
         this.back,
         this.sum,
         h("span", { class: "grow" }),
-        toggle("Show unlinked", false, (on) => {
+        toggle(t("show_unlinked"), false, (on) => {
           this.lone = on;
           this.draw();
         }),
@@ -155,7 +156,7 @@ class Graph {
   }
 
   drawLegend() {
-    const layers = [...Object.values(LAYERS).map((name) => [name, plain(name)]), ["accent", "Names, tags, topics"]];
+    const layers = [...Object.values(LAYERS).map((name) => [name, named("layer", name)]), ["accent", t("names_tags_topics")]];
     const names = this.showsEntities ? ENTITY_LEGEND : layers;
     fill(
       this.legend,
@@ -167,7 +168,7 @@ class Graph {
     this.back.hidden = !this.focus;
     this.filters.hidden = this.showsEntities;
     this.drawLegend();
-    fill(this.sum, "Loading…");
+    fill(this.sum, t("loading_2"));
     try {
       this.found = await get("/v1/graph", {
         view: this.view || "entities",
@@ -222,7 +223,9 @@ class Graph {
   draw() {
     const { kept, links } = this.visibleGraph();
     const pictured = this.shape === "picture";
-    fill(this.sum, `${count(kept.length, "node")}, ${count(links.length, "link")}${this.found.more ? (this.showsEntities ? "; most mentioned only" : "; newest only") : ""}`);
+    const sums = [t("n_nodes", { n: kept.length }), t("n_links", { n: links.length })];
+    if (this.found.more) sums.push(this.showsEntities ? t("most_mentioned_only") : t("newest_only"));
+    fill(this.sum, sums.join(", "));
     this.stage.hidden = !pictured || kept.length === 0;
     this.list.hidden = pictured && kept.length > 0;
     if (kept.length === 0)
@@ -230,9 +233,9 @@ class Graph {
         this.list,
         empty(
           "graph",
-          this.text ? "No matches" : "No links yet",
-          "Each fact is linked to its source, to the fact it replaces, to its topic, and to whom and what it is about.",
-          h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
+          this.text ? t("no_matches") : t("no_links_yet"),
+          t("each_fact_is_linked_to"),
+          h("a", { class: "button main-action", href: "#/chat" }, t("start_a_chat")),
         ),
       );
     else if (pictured) this.picture.show(kept, links);
@@ -264,15 +267,15 @@ class Graph {
             "span",
             { class: "memory-about" },
             h("span", { class: `chip ${node.colour}` }, kindName(node.kind ?? node.type)),
-            node.memories && count(node.memories, "memory", "memories"),
-            count(own.length, "link"),
+            node.memories && t("n_memories", { n: node.memories }),
+            t("n_links", { n: own.length }),
           ),
         ),
         own.length > 0 &&
           h(
             "details",
             { class: "small" },
-            h("summary", {}, "Links"),
+            h("summary", {}, t("links")),
             h(
               "ul",
               { class: "stack tight" },
@@ -289,7 +292,7 @@ class Graph {
     return h(
       "li",
       {},
-      h("span", { class: "soft" }, edge.type === "together" ? `${word} (${edge.count}): ` : `${edge.from === node ? word : `${word} by`}: `),
+      h("span", { class: "soft" }, edge.type === "together" ? `${word} (${edge.count}): ` : `${edge.from === node ? word : t("link_by", { link: word })}: `),
       h(
         "button",
         {
@@ -314,22 +317,22 @@ class Graph {
         "div",
         { class: "row" },
         h("span", { class: `chip ${node.colour}` }, kindName(node.kind ?? node.type)),
-        node.status === "superseded" && h("span", { class: "chip warn" }, "Outdated"),
+        node.status === "superseded" && h("span", { class: "chip warn" }, t("outdated")),
       ),
-      h("p", {}, short(node.label, 200), node.aliases?.length > 0 && h("span", { class: "soft" }, ` also ${node.aliases.join(", ")}`)),
+      h("p", {}, short(node.label, 200), node.aliases?.length > 0 && h("span", { class: "soft" }, t("also_called", { names: node.aliases.join(", ") }))),
       node.type === "entity" && this.mentions(node),
       own.length > 0 &&
         h(
           "ul",
           { class: "small stack tight links" },
           own.slice(0, 6).map((edge) => this.link(edge, node)),
-          own.length > 6 && h("li", { class: "soft" }, `and ${own.length - 6} more`),
+          own.length > 6 && h("li", { class: "soft" }, t("and_n_more", { n: own.length - 6 })),
         ),
       h(
         "div",
         { class: "row" },
-        node.type === "memory" && button("Open", () => this.openNode(node)),
-        button(node.type === "entity" ? "Show its memories" : "Show neighbours", () => this.focusOn(node.id)),
+        node.type === "memory" && button(t("open"), () => this.openNode(node)),
+        button(node.type === "entity" ? t("show_its_memories") : t("show_neighbours"), () => this.focusOn(node.id)),
       ),
     );
   }
@@ -347,7 +350,7 @@ class Graph {
         ),
       (fault) => fill(list, errorBox(fault)),
     );
-    return h("div", {}, h("p", { class: "small soft" }, count(node.memories, "memory", "memories")), list);
+    return h("div", {}, h("p", { class: "small soft" }, t("n_memories", { n: node.memories })), list);
   }
 
   openNode(node) {

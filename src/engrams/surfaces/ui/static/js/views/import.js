@@ -2,27 +2,28 @@
 
 import { ask, get, json } from "../api.js";
 import { confirm } from "../dialog.js";
-import { bar, button, fill, h, head, icon } from "../dom.js";
-import { ago, bytes, capital, count, number, plain, short } from "../format.js";
+import { bar, button, field, fill, h, head, icon, select } from "../dom.js";
+import { ago, bytes, plain, short } from "../format.js";
 import { saveFile } from "../download.js";
+import { named, t } from "../i18n.js";
 import { errorBox } from "../memory.js";
 import { toastError, toast, withToast } from "../toast.js";
 
-export const title = "Import";
+export const title = t("import");
 
 const PIECE = 1_000_000;
 const WAIT = 300;
 const FORMATS = {
-  engrams: "engrams export",
-  turns: "Messages, one a line",
+  engrams: t("engrams_export"),
+  turns: t("messages_one_a_line"),
   json: "JSON",
-  lines: "Text",
-  chatgpt: "ChatGPT export",
-  claude: "Claude export",
-  csv: "Table (CSV)",
-  locomo: "LoCoMo conversations",
-  mem0: "mem0 memories",
-  mcp: "MCP memory",
+  lines: t("text"),
+  chatgpt: t("chatgpt_export"),
+  claude: t("claude_export"),
+  csv: t("table_csv"),
+  locomo: t("locomo_conversations"),
+  mem0: t("mem0_memories"),
+  mcp: t("mcp_memory"),
 };
 
 export async function show(root) {
@@ -32,7 +33,7 @@ export async function show(root) {
     type: "file",
     multiple: true,
     class: "hidden-text",
-    "aria-label": "Files to import",
+    "aria-label": t("files_to_import"),
     on: {
       change: () => {
         take([...input.files], list, listed);
@@ -44,13 +45,13 @@ export async function show(root) {
     "div",
     { class: "drop" },
     h("div", { class: "picture" }, icon("import")),
-    h("h2", {}, "Drop files here"),
+    h("h2", {}, t("drop_files_here")),
     h(
       "p",
       { class: "soft small" },
-      "ChatGPT and Claude exports, JSON, JSON lines, CSV, Markdown, plain text, a zip of them, mem0, MCP memory, or an engrams export. The format is recognised. Importing twice stores nothing twice, and each import can be undone.",
+      t("chatgpt_and_claude_exports_json"),
     ),
-    button("Choose files", () => input.click(), { icon: "plus", kind: "main-action" }),
+    button(t("choose_files"), () => input.click(), { icon: "plus", kind: "main-action" }),
     input,
   );
   for (const name of ["dragenter", "dragover"])
@@ -63,14 +64,14 @@ export async function show(root) {
     h(
       "div",
       {},
-      h("h2", {}, "Export memory"),
-      h("p", { class: "soft small" }, "Everything in memory, with history and links, as one file that imports anywhere engrams runs."),
+      h("h2", {}, t("export_memory")),
+      h("p", { class: "soft small" }, t("everything_in_memory_with_history")),
     ),
-    button("Export", withToast(save), { icon: "export" }),
+    button(t("export"), withToast(save), { icon: "export" }),
   );
   fill(
     root,
-    head("Import", "Import conversations of other assistants, or export all memories."),
+    head(t("import"), t("import_conversations_of_other_assistants")),
     zone,
     list,
     exported,
@@ -83,7 +84,7 @@ async function earlier(list) {
   try {
     const { imports } = await get("/v1/imports");
     for (const each of imports) {
-      const row = new Row(each.name || "A file");
+      const row = new Row(each.name || t("a_file"));
       list.append(row.element);
       row.show(each);
       if (["waiting", "running"].includes(each.state)) row.follow(each.id).catch(toastError);
@@ -101,7 +102,7 @@ async function take(files, list, listed) {
   const follow = () => {
     const left = waiting.filter((row) => row.send);
     all.hidden = left.length < 2;
-    fill(all, h("div", { class: "grow row end" }, button(`Import all ${left.length} files`, () => left.forEach((row) => row.send()), { kind: "main-action" })));
+    fill(all, h("div", { class: "grow row end" }, button(t("import_all", { n: left.length }), () => left.forEach((row) => row.send()), { kind: "main-action" })));
   };
   list.prepend(all);
   follow();
@@ -138,49 +139,54 @@ class Row {
 
   /** Show what the file holds, with a button to import it; `changed` is called when that is decided. */
   async preview(file, changed) {
-    this.draw("Reading", "accent", null);
-    const seen = await this.raw("POST", "/v1/imports/preview", file, {}, { name: file.name });
+    this.draw(t("reading"), "accent", null);
+    const seen = await this.raw("POST", "/v1/import", file, {}, { name: file.name, dry_run: "true" });
+    const places = Object.keys(seen.scopes).length;
+    const users = Object.keys(seen.users);
+    const whose = select(t("whose_memories"), [...users.map((name) => [name, name]), ["*", t("all_users")]], users[0] ?? "*", () => {});
     const decide = (work) => () => {
       this.send = null;
       work();
       changed();
     };
-    this.send = decide(() => this.upload(file).catch((fault) => this.fault(fault)));
+    this.send = decide(() => this.upload(file, users.length > 1 ? whose.value : "").catch((fault) => this.fault(fault)));
     const parts = [
-      FORMATS[seen.format] ?? plain(seen.format),
-      count(seen.items, "memory", "memories"),
-      seen.conversations > 1 && count(seen.conversations, "conversation"),
-      seen.files > 1 && count(seen.files, "file"),
-      seen.edges > 0 && count(seen.edges, "link"),
+      FORMATS[seen.format] ?? named("format", seen.format),
+      t("n_memories", { n: seen.stored }),
+      seen.history > 0 && t("n_outdated", { n: seen.history }),
+      places > 1 && t("n_conversations", { n: places }),
+      seen.files > 1 && t("n_files", { n: seen.files }),
+      seen.edges > 0 && t("n_links", { n: seen.edges }),
       bytes(file.size),
     ];
     this.draw(
-      "Preview",
+      t("preview"),
       "night",
       null,
       h("p", { class: "small soft" }, parts.filter(Boolean).join(" · ")),
       seen.samples.length > 0 && h("ul", { class: "samples small" }, seen.samples.map((text) => h("li", {}, short(text, 140)))),
       unreadable(seen.bad),
+      users.length > 1 && field(t("whose_memories"), whose),
       h(
         "div",
         { class: "row" },
-        seen.items + seen.edges > 0 && button("Import", () => this.send?.(), { kind: "main-action", label: `Import ${this.name}` }),
-        button("Do not import", decide(() => this.element.remove()), { label: `Do not import ${this.name}` }),
+        seen.stored + seen.edges > 0 && button(t("import"), () => this.send?.(), { kind: "main-action", label: t("import_one", { name: this.name }) }),
+        button(t("do_not_import"), decide(() => this.element.remove()), { label: t("do_not_import_one", { name: this.name }) }),
       ),
     );
   }
 
-  async upload(file) {
-    this.draw("Sending", "accent", 0);
+  async upload(file, user) {
+    this.draw(t("sending"), "accent", 0);
     const piece = (from) => file.slice(from, from + PIECE);
     const raw = (method, path, body, headers, query) => this.raw(method, path, body, headers, query);
-    let found = await raw("POST", "/v1/imports", piece(0), { "upload-length": String(file.size) }, { name: file.name });
+    let found = await raw("POST", "/v1/imports", piece(0), { "upload-length": String(file.size) }, { name: file.name, from_user: user });
     while (found.received < file.size) {
       this.draw(
-        "Sending",
+        t("sending"),
         "accent",
         (found.received / file.size) * 0.5,
-        h("p", { class: "small soft number" }, `${bytes(found.received)} of ${bytes(file.size)}`),
+        h("p", { class: "small soft number" }, t("x_of_y", { done: bytes(found.received), all: bytes(file.size) })),
       );
       found = await raw("PATCH", `/v1/imports/${found.id}`, piece(found.received), { "upload-offset": String(found.received) });
     }
@@ -206,49 +212,50 @@ class Row {
     const { report } = found;
     if (found.state === "failed")
       this.draw(
-        "Failed",
+        t("failed"),
         "bad",
         null,
         h("p", { class: "small" }, found.error),
-        h("p", { class: "small soft" }, "Nothing of it was stored. Mend the file and import it again."),
+        h("p", { class: "small soft" }, t("nothing_of_it_was_stored")),
       );
-    else if (found.state === "undone") this.draw("Undone", "", null, h("p", { class: "small soft" }, "All that it brought is erased, but for what was edited since."));
+    else if (found.state === "undone") this.draw(t("undone"), "", null, h("p", { class: "small soft" }, t("all_that_it_brought_is")));
     else if (report) {
       const parts = [
-        count(report.stored, "memory", "memories") + " stored",
-        report.existing && `${number(report.existing)} already stored`,
-        report.refused && `${number(report.refused)} refused`,
+        t("n_stored", { n: report.stored }),
+        report.existing && t("n_existing", { n: report.existing }),
+        report.refused && t("n_refused", { n: report.refused }),
         found.created_at && ago(found.created_at),
       ];
       this.draw(
-        "Done",
+        t("done"),
         "good",
         null,
         h("p", { class: "small soft" }, parts.filter(Boolean).join(" · ")),
-        (report.stored > 0 || report.edges > 0) && button("Undo", withToast(() => this.undo(found)), { icon: "undo", label: `Undo ${this.name}` }),
+        (report.stored > 0 || report.edges > 0) && button(t("undo"), withToast(() => this.undo(found)), { icon: "undo", label: t("undo_one", { name: this.name }) }),
         unreadable(report.bad),
       );
     } else {
       const share = found.total ? found.done / found.total : 0;
       this.draw(
-        capital(found.state),
+        named("state", found.state),
         "accent",
         0.5 + share / 2,
-        found.total > 0 && h("p", { class: "small soft number" }, `${number(found.done)} of ${number(found.total)}`),
+        found.total > 0 && h("p", { class: "small soft number" }, t("x_of_y", { done: found.done, all: found.total })),
       );
     }
   }
 
   async undo(found) {
-    const detail = "All memories that it brought are erased, with what was learned from them. Those you edited since stay.";
-    if (!(await confirm(`Undo the import of ${this.name}?`, detail, "Undo import"))) return;
+    const detail = t("all_memories_that_it_brought");
+    if (!(await confirm(t("undo_import_q", { name: this.name }), detail, t("undo_import")))) return;
     const { removed, kept } = await json("POST", `/v1/imports/${found.id}/undo`);
     this.show({ ...found, state: "undone" });
-    toast(`${count(removed, "memory", "memories")} erased${kept.length ? `; ${number(kept.length)} edited ones kept` : ""}.`);
+    const left = kept.length ? ` ${t("edited_kept", { n: kept.length })}` : "";
+    toast(t("n_erased", { n: removed }) + left);
   }
 
   fault(fault) {
-    this.draw("Failed", "bad", null, errorBox(fault));
+    this.draw(t("failed"), "bad", null, errorBox(fault));
   }
 }
 
@@ -258,16 +265,16 @@ function unreadable(bad) {
   return h(
     "details",
     {},
-    h("summary", { class: "small" }, `${count(bad.length, "piece")} could not be read`),
+    h("summary", { class: "small" }, t("n_unreadable", { n: bad.length })),
     h(
       "ul",
       { class: "small soft" },
-      bad.slice(0, 50).map((each) => h("li", {}, each.line ? `Line ${each.line}: ${each.message}` : each.message)),
+      bad.slice(0, 50).map((each) => h("li", {}, each.line ? t("line_n", { n: each.line, message: each.message }) : each.message)),
     ),
   );
 }
 
 async function save() {
   await saveFile(await ask("GET", "/v1/export"));
-  toast("Exported.");
+  toast(t("exported"));
 }

@@ -2,47 +2,48 @@
 
 import { get, post } from "../api.js";
 import { button, empty, fill, h, head, icon, scrollBox } from "../dom.js";
-import { ago, capital, count, milliseconds, number, plain } from "../format.js";
+import { ago, milliseconds, number, plain } from "../format.js";
+import { named, t } from "../i18n.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
 import { toast, withToast } from "../toast.js";
 
-export const title = "Jobs";
+export const title = t("jobs");
 
 const NAMES = {
-  extract: "Extract facts",
-  embed: "Update embeddings",
-  changes: "Find changes",
-  begin: "Begin what was planned",
-  import: "Import a file",
-  roll: "Update summary",
-  finalise: "Close session",
-  policy: "Judge what is held",
-  review: "Review facts",
-  topics: "Group topics",
-  daily: "Write daily note",
-  dream: "Write dream diary",
-  garden: "Garden cycle",
-  "garden-wake": "Schedule garden cycle",
-  "importance-judge": "Judge importance",
-  "l1-finalize": "Condense memories",
-  "enforce-caps": "Enforce tier sizes",
-  "decay-sweep": "Move old memories",
-  git: "Commit vault",
-  vault: "Sync vault",
-  note_file: "Read note",
+  extract: t("extract_facts"),
+  embed: t("update_embeddings"),
+  changes: t("find_changes"),
+  begin: t("begin_what_was_planned"),
+  import: t("import_a_file"),
+  roll: t("update_summary"),
+  finalise: t("close_session"),
+  policy: t("judge_what_is_held"),
+  review: t("review_facts"),
+  topics: t("group_topics"),
+  daily: t("write_daily_note"),
+  dream: t("write_dream_diary"),
+  garden: t("garden_cycle"),
+  "garden-wake": t("schedule_garden_cycle"),
+  "importance-judge": t("judge_importance"),
+  "l1-finalize": t("condense_memories"),
+  "enforce-caps": t("enforce_tier_sizes"),
+  "decay-sweep": t("move_old_memories"),
+  git: t("commit_vault"),
+  vault: t("sync_vault"),
+  note_file: t("read_note"),
 };
 const STATES = ["waiting", "running", "done", "dead"];
 
 export async function show(root) {
   const numbers = h("div", { class: "tiles" });
-  const failed = h("section", { class: "stack", "aria-label": "Failed jobs" });
-  const table = scrollBox("Jobs");
+  const failed = h("section", { class: "stack", "aria-label": t("failed_jobs") });
+  const table = scrollBox(t("jobs"));
   fill(
     root,
     head(
-      "Jobs",
-      "Background work, done after an answer. A failed job is retried; one that keeps failing waits here.",
+      t("jobs"),
+      t("background_work_done_after_an"),
     ),
     numbers,
     failed,
@@ -55,12 +56,12 @@ export async function show(root) {
     );
     fill(
       numbers,
-      tile("Waiting", number(sum.waiting)),
-      tile("Running", number(sum.running)),
-      tile("Done", number(sum.done)),
-      tile("Backlog", work.lag_seconds < 1 ? "Up to date" : `${milliseconds(work.lag_seconds * 1000)} behind`),
-      work.pace.answers > 0 && tile("Model", `${milliseconds(work.pace.median_seconds * 1000)} an answer`),
-      work.queue_seconds > 0 && tile("Queue", `about ${milliseconds(work.queue_seconds * 1000)}`),
+      tile(t("waiting"), number(sum.waiting)),
+      tile(t("running"), number(sum.running)),
+      tile(t("done"), number(sum.done)),
+      tile(t("backlog"), work.lag_seconds < 1 ? t("up_to_date") : t("behind", { time: milliseconds(work.lag_seconds * 1000) })),
+      work.pace.answers > 0 && tile(t("model"), t("per_answer", { time: milliseconds(work.pace.median_seconds * 1000) })),
+      work.queue_seconds > 0 && tile(t("queue"), t("about_time", { time: milliseconds(work.queue_seconds * 1000) })),
     );
     fill(failed, failedList(work.dead, draw));
     fill(table, kindTable(work.jobs), work.items.length > 0 && nextTable(work.items));
@@ -79,19 +80,19 @@ function tile(name, value) {
 }
 
 function failedList(list, draw) {
-  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), "Nothing has failed.");
+  if (list.length === 0) return h("p", { class: "calm" }, icon("check"), t("nothing_has_failed"));
   const retry = (ids, what) =>
     withToast(async () => {
       const { retried } = await post("/v1/jobs/retry", { ids });
-      toast(retried ? `${what} queued again.` : "The job is gone.");
+      toast(retried ? t("queued_again", { what }) : t("the_job_is_gone"));
       await draw();
     });
   return [
     h(
       "div",
       { class: "row spread" },
-      h("h2", {}, `Failed (${list.length})`),
-      list.length > 1 && button("Try all again", retry([], "All failed jobs"), { icon: "retry", kind: "main-action" }),
+      h("h2", {}, t("failed_n", { n: list.length })),
+      list.length > 1 && button(t("try_all_again"), retry([], t("all_failed_jobs")), { icon: "retry", kind: "main-action" }),
     ),
     h(
       "ul",
@@ -107,11 +108,11 @@ function failedList(list, draw) {
               "div",
               { class: "row" },
               h("span", { class: "chip bad" }, NAMES[job.kind] ?? plain(job.kind)),
-              h("span", { class: "small soft" }, `${count(job.attempt, "try", "tries")}`),
+              h("span", { class: "small soft" }, t("n_tries", { n: job.attempt })),
             ),
-            h("p", { class: "mono small" }, job.error || "The server does not show the reason."),
+            h("p", { class: "mono small" }, job.error || t("the_server_does_not_show")),
           ),
-          button("Try again", retry([job.id], "Job"), { icon: "retry", label: undefined }),
+          button(t("try_again"), retry([job.id], t("one_job")), { icon: "retry", label: undefined }),
         ),
       ),
     ),
@@ -121,19 +122,21 @@ function failedList(list, draw) {
 function kindTable(jobs) {
   const names = Object.keys(jobs).sort();
   if (names.length === 0)
-    return empty("jobs", "No jobs yet", "Extraction, embeddings, imports and maintenance run here after each answer.");
+    return empty("jobs", t("no_jobs_yet"), t("extraction_embeddings_imports_and_maintenance"));
+  // A state that no job is in has no column.
+  const states = STATES.filter((state) => state === "done" || names.some((name) => jobs[name][state]));
   return h(
     "table",
     { class: "plain-table" },
-    h("caption", { class: "hidden-text" }, "Jobs by kind and state"),
+    h("caption", { class: "hidden-text" }, t("jobs_by_kind_and_state")),
     h(
       "thead",
       {},
       h(
         "tr",
         {},
-        h("th", { scope: "col" }, "Job"),
-        STATES.map((state) => h("th", { scope: "col" }, state === "dead" ? "Failed" : capital(state))),
+        h("th", { scope: "col" }, t("one_job")),
+        states.map((state) => h("th", { scope: "col" }, named("state", state))),
       ),
     ),
     h(
@@ -144,7 +147,7 @@ function kindTable(jobs) {
           "tr",
           {},
           h("th", { scope: "row" }, NAMES[name] ?? plain(name)),
-          STATES.map((state) => h("td", { class: "number" }, number(jobs[name][state] ?? 0))),
+          states.map((state) => h("td", { class: "number" }, number(jobs[name][state] ?? 0))),
         ),
       ),
     ),
@@ -155,14 +158,14 @@ function nextTable(items) {
   return h(
     "table",
     { class: "plain-table" },
-    h("caption", { class: "hidden-text" }, "Next jobs"),
+    h("caption", { class: "hidden-text" }, t("next_jobs")),
     h(
       "thead",
       {},
       h(
         "tr",
         {},
-        ["Next", "State", "Due", "Tries", "Now"].map((name) => h("th", { scope: "col" }, name)),
+        [t("next"), t("state"), t("due"), t("tries"), t("now")].map((name) => h("th", { scope: "col" }, name)),
       ),
     ),
     h(
@@ -173,7 +176,7 @@ function nextTable(items) {
           "tr",
           {},
           h("td", {}, NAMES[job.kind] ?? plain(job.kind)),
-          h("td", {}, capital(job.state)),
+          h("td", {}, named("state", job.state)),
           h("td", {}, job.due ? ago(job.due) : "–"),
           h("td", { class: "number" }, job.attempt),
           h("td", {}, job.error || job.doing),

@@ -5,7 +5,7 @@ import { drawer } from "../dialog.js";
 import { bar, button, empty, field, fill, h, head, icon, select, tabs, toggle } from "../dom.js";
 import { forget, open } from "../drawer.js";
 import { eraseAbout } from "../erase.js";
-import { capital, count, plain } from "../format.js";
+import { joined, named, t } from "../i18n.js";
 import { debounce } from "../poll.js";
 import { memoryRow, errorBox, skeleton } from "../memory.js";
 import { Selection } from "../selection.js";
@@ -14,15 +14,15 @@ import { addMemory } from "../chatlog.js";
 import { KINDS, LAYERS, LAYER_OF } from "../words.js";
 import { loadSessions, sessionList } from "./sessions.js";
 
-export const title = "Memories";
+export const title = t("memories");
 
 const STATUSES = [
-  ["active", "Current"],
-  ["superseded", "Outdated"],
-  ["archived", "Archived"],
-  ["candidate", "Held"],
-  ["forgotten", "Forgotten"],
-  ["", "Everything"],
+  ["active", t("current")],
+  ["superseded", t("outdated")],
+  ["archived", t("archived")],
+  ["candidate", t("held")],
+  ["forgotten", t("forgotten")],
+  ["", t("everything")],
 ];
 const ALL = ["active", "superseded", "archived", "candidate", "forgotten"];
 
@@ -51,13 +51,13 @@ class Memories {
   }
 
   frame() {
-    const names = Object.entries(LAYERS).map(([layer, name]) => [layer, capital(name)]);
+    const names = Object.entries(LAYERS).map(([layer, name]) => [layer, named("layer", name)]);
     const search = h("input", {
       class: "input",
       type: "search",
       value: this.query,
-      placeholder: "Search by meaning or words",
-      "aria-label": "Search memories",
+      placeholder: t("search_by_meaning_or_words"),
+      "aria-label": t("search_memories"),
       data: { search: "" },
       on: {
         input: debounce(() => {
@@ -66,15 +66,15 @@ class Memories {
         }),
       },
     });
-    this.status_box = select("Which", STATUSES, this.status, (value) => {
+    this.status_box = select(t("which"), STATUSES, this.status, (value) => {
       this.status = value;
       this.draw();
     });
     this.shapes = tabs(
-      "Show as",
+      t("show_as"),
       [
-        ["topics", "By topic"],
-        ["list", "Newest first"],
+        ["topics", t("by_topic")],
+        ["list", t("newest_first")],
       ],
       this.shape,
       (value) => {
@@ -85,14 +85,14 @@ class Memories {
     fill(
       this.root,
       head(
-        "Memories",
-        "All memories. Open one to see its source, edit it or forget it.",
-        toggle("Choose several", false, (on) => {
+        t("memories"),
+        t("all_memories_open_one_to"),
+        toggle(t("choose_several"), false, (on) => {
           this.selection.toggle(on);
           this.draw();
         }),
-        button("Erase about …", withToast(() => eraseAbout(() => this.draw())), { icon: "trash" }),
-        button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
+        button(t("erase_about"), withToast(() => eraseAbout(() => this.draw())), { icon: "trash" }),
+        button(t("add_a_memory"), () => this.add(), { icon: "plus", kind: "main-action" }),
       ),
       h(
         "div",
@@ -100,7 +100,7 @@ class Memories {
         h(
           "div",
           { class: "row" },
-          tabs("Layer", [["", "All"], ...names], this.layer, (value) => {
+          tabs(t("layer"), [["", t("all")], ...names], this.layer, (value) => {
             this.layer = value;
             this.draw();
           }),
@@ -147,15 +147,15 @@ class Memories {
             "",
             withToast(async () => {
               await memories.restore(memory);
-              toast("Restored.");
+              toast(t("restored"));
               this.draw();
             }),
-            { icon: "undo", kind: "plain", label: `Restore: ${memory.text.slice(0, 60)}` },
+            { icon: "undo", kind: "plain", label: t("restore_one", { text: memory.text.slice(0, 60) }) },
           )
         : button(
             "",
             withToast(() => forget(memory, () => this.draw())),
-            { icon: "trash", kind: "plain", label: `Forget: ${memory.text.slice(0, 60)}` },
+            { icon: "trash", kind: "plain", label: t("forget_one", { text: memory.text.slice(0, 60) }) },
           );
     this.shown.set(memory.id, memory);
     const row = memoryRow(memory, this.open, ...more, memory.status === "purged" || this.selection.on ? null : act);
@@ -168,13 +168,13 @@ class Memories {
     // What only asked the assistant is in the log, and no memory.
     const hits = found.filter((hit) => hit.memory.kind !== "turn" || hit.status !== "archived");
     if (!still()) return;
-    fill(this.sum, hits.length === 0 ? "" : abstain ? "No close match; these are the nearest." : count(hits.length, "result"));
+    fill(this.sum, hits.length === 0 ? "" : abstain ? t("no_close_match_these_are") : t("n_results", { n: hits.length }));
     const scored = (hit) =>
       h(
         "span",
         { class: "score" },
         bar(hit.score),
-        h("span", { class: "number small soft", title: "Score, 0 to 1" }, hit.score.toFixed(2)),
+        h("span", { class: "number small soft", title: t("score_0_to_1") }, hit.score.toFixed(2)),
       );
     fill(
       this.list,
@@ -186,8 +186,8 @@ class Memories {
           )
         : empty(
             "search",
-            "Nothing found",
-            "Search works by meaning and by words. Try a name, a place or a question.",
+            t("nothing_found"),
+            t("search_works_by_meaning_and"),
           ),
     );
   }
@@ -195,21 +195,22 @@ class Memories {
   async showTopics(still) {
     const book = await json("GET", "/v1/notebook", { query: { layer: this.layer, limit: 200 } });
     if (!still()) return;
+    const name = (topic) => (topic.entity ? topic.topic : named("category", topic.topic));
     const total = book.topics.reduce((sum, topic) => sum + topic.memories.length, 0);
-    fill(this.sum, total ? `${count(total, "memory", "memories")} in ${count(book.topics.length, "topic")}` : "");
+    fill(this.sum, total ? t("memories_in_topics", { memories: t("n_memories", { n: total }), topics: t("n_topics", { n: book.topics.length }) }) : "");
     fill(
       this.list,
       total
         ? book.topics.map((topic) =>
             h(
               "section",
-              { class: "topic", "aria-label": topic.entity ? topic.topic : plain(topic.topic) },
+              { class: "topic", "aria-label": name(topic) },
               h(
                 "h2",
                 {},
-                topic.entity ? topic.topic : plain(topic.topic),
+                name(topic),
                 h("span", { class: "chip number" }, topic.memories.length),
-                topic.entity && h("a", { class: "small", href: `#/graph?focus=${encodeURIComponent(topic.entity)}` }, "In the graph"),
+                topic.entity && h("a", { class: "small", href: `#/graph?focus=${encodeURIComponent(topic.entity)}` }, t("in_the_graph")),
               ),
               h(
                 "ul",
@@ -231,14 +232,14 @@ class Memories {
     if (old) old.append(...lines);
     else fill(this.list, lines.length ? h("ul", { class: "list" }, lines) : this.emptyState());
     const shown = this.list.querySelectorAll(".memory").length;
-    fill(this.sum, shown ? `${count(shown, "memory", "memories")}${page.next ? " so far" : ""}` : "");
+    fill(this.sum, shown ? page.next ? t("so_far", { n: shown }) : t("n_memories", { n: shown }) : "");
     if (page.next)
       this.list.append(
         h(
           "div",
           { class: "row next" },
           button(
-            "Show more",
+            t("show_more"),
             withToast(() => this.showList(still, page.next)),
           ),
         ),
@@ -248,16 +249,16 @@ class Memories {
   async showSessions(still) {
     const list = await loadSessions();
     if (!still()) return;
-    fill(this.sum, list.length ? count(list.length, "conversation") : "");
+    fill(this.sum, list.length ? t("n_conversations", { n: list.length }) : "");
     fill(
       this.list,
       list.length
         ? sessionList(list, () => this.draw())
         : empty(
             "chat",
-            "No sessions yet",
-            "Conversations appear here with their messages and the facts extracted.",
-            h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
+            t("no_sessions_yet"),
+            t("conversations_appear_here_with_their"),
+            h("a", { class: "button main-action", href: "#/chat" }, t("start_a_chat")),
           ),
     );
   }
@@ -266,32 +267,32 @@ class Memories {
     if (this.status !== "active")
       return empty(
         "memories",
-        "No such memories",
-        "Outdated, archived, held or forgotten memories are listed here until you erase them.",
+        t("no_such_memories"),
+        t("outdated_archived_held_or_forgotten"),
       );
     const words = {
       semantic: [
-        "No facts yet",
-        "Facts are extracted from your messages: “I moved to Lisbon in March” becomes your home, its start date, and the fact it replaces.",
+        t("no_facts_yet"),
+        t("facts_are_extracted_from_your"),
       ],
-      procedural: ["No rules yet", "Rules say how you want things done, such as “When I ask for code, always add type hints.”"],
+      procedural: [t("no_rules_yet"), t("rules_say_how_you_want")],
     };
     const [name, text] = words[this.layer] ?? [
-      "No memories yet",
-      "Start a chat, import conversations, or add a memory by hand. Everything stays on this machine.",
+      t("no_memories_yet"),
+      t("start_a_chat_import_conversations"),
     ];
     return empty(
       "memories",
       name,
       text,
-      button("Add a memory", () => this.add(), { icon: "plus", kind: "main-action" }),
-      h("a", { class: "button", href: "#/import" }, icon("import"), "Import a file"),
+      button(t("add_a_memory"), () => this.add(), { icon: "plus", kind: "main-action" }),
+      h("a", { class: "button", href: "#/import" }, icon("import"), t("import_a_file")),
     );
   }
 
   add() {
-    const side = drawer("Add a memory");
-    const text = h("textarea", { class: "input", rows: 4, required: true, placeholder: "My sister Ines plays the cello." });
+    const side = drawer(t("add_a_memory"));
+    const text = h("textarea", { class: "input", rows: 4, required: true, placeholder: t("my_sister_ines_plays_the") });
     const result = h("div", { class: "stack", role: "status" });
     const save = withToast(async (event) => {
       event.preventDefault();
@@ -305,15 +306,15 @@ class Memories {
           h(
             "div",
             { class: "row" },
-            h("span", { class: "chip good" }, capital(receipt.outcome)),
+            h("span", { class: "chip good" }, named("outcome", receipt.outcome)),
             receipt.searchable.length > 0 &&
-              h("span", { class: "small soft" }, `Found by ${receipt.searchable.join(" and ")} search`),
+              h("span", { class: "small soft" }, t("found_by", { ways: joined(receipt.searchable.map((way) => named("search_by", way))) })),
           ),
           receipt.learned.length > 0 &&
             h(
               "ul",
               { class: "stack tight" },
-              receipt.learned.map((each) => h("li", { class: "small" }, h("span", { class: "chip" }, plain(each.verdict)), " ", each.text)),
+              receipt.learned.map((each) => h("li", { class: "small" }, h("span", { class: "chip" }, named("verdict", each.verdict)), " ", each.text)),
             ),
         ),
       );
@@ -325,8 +326,8 @@ class Memories {
       h(
         "form",
         { class: "stack", on: { submit: save } },
-        field("What should be remembered?", text, "Facts are extracted from it and listed below."),
-        h("div", { class: "row end" }, h("button", { type: "submit", class: "button main-action" }, "Remember")),
+        field(t("what_should_be_remembered"), text, t("facts_are_extracted_from_it")),
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button main-action" }, t("remember"))),
       ),
       result,
     );

@@ -4,12 +4,13 @@ import { maybe, memories, post } from "../api.js";
 import { drawer } from "../dialog.js";
 import { button, fill, h } from "../dom.js";
 import { open } from "../drawer.js";
-import { ago, count, day, moment, short } from "../format.js";
+import { ago, day, moment, short } from "../format.js";
+import { t } from "../i18n.js";
 import { labels, errorBox, speakerOf, skeleton } from "../memory.js";
 import { withToast } from "../toast.js";
 
 const TURNS = 500;
-const STATES = { active: "Active", expired_unfinalized: "Quiet", interrupted: "Ending", rotation_required: "Ended" };
+const STATES = { active: t("active"), expired_unfinalized: t("quiet"), interrupted: t("ending"), rotation_required: t("ended") };
 
 /** End a conversation: learn from the rest, keep an account, decide what was held. Null where nothing of it is stored. */
 export const endSession = (id) =>
@@ -50,7 +51,7 @@ export function sessionList(list, changed) {
             "span",
             { class: "memory-about" },
             STATES[each.state] && h("span", { class: "chip sessions" }, STATES[each.state]),
-            h("span", { title: moment(each.last_active) }, `${count(each.turns, "message")} · ${ago(each.last_active)}`),
+            h("span", { title: moment(each.last_active) }, `${t("n_messages", { n: each.turns })} · ${ago(each.last_active)}`),
           ),
         ),
       ),
@@ -61,7 +62,7 @@ export function sessionList(list, changed) {
 export const titleOf = (each) =>
   each.title ||
   (/^(page-)?[0-9a-f-]{30,}$/.test(each.id) || each.id.startsWith("chat-")
-    ? `Conversation of ${day(each.started_at)}`
+    ? t("conversation_of", { day: day(each.started_at) })
     : short(each.id, 60));
 
 async function transcript(session, changed) {
@@ -76,19 +77,19 @@ async function transcript(session, changed) {
     });
     fill(
       side.body,
-      h("p", { class: "small soft" }, `${moment(session.started_at)} · ${count(said.length, "memory", "memories")}`),
+      h("p", { class: "small soft" }, `${moment(session.started_at)} · ${t("n_memories", { n: said.length })}`),
       ["active", "expired_unfinalized"].includes(session.state) &&
         h(
           "div",
           { class: "row" },
           button(
-            "End session",
+            t("end_session"),
             withToast(async () => {
               await endSession(session.id);
               side.close();
               changed();
             }),
-            { title: "Keep an account of it, and decide what was held" },
+            { title: t("keep_an_account_of_it") },
           ),
         ),
       h(
@@ -113,7 +114,7 @@ async function transcript(session, changed) {
               h(
                 "span",
                 { class: "row small" },
-                h("strong", {}, speakerOf(each) || "Memory"),
+                h("strong", {}, speakerOf(each) || t("memory")),
                 each.kind !== "turn" && labels(each),
                 h("span", { class: "soft" }, moment(each.recorded_at)),
               ),

@@ -3,25 +3,27 @@
 import { get } from "../api.js";
 import { prompt } from "../dialog.js";
 import { button, field, fill, h, head, icon, scrollBox, select, tabs, toggle } from "../dom.js";
+import { rich, t } from "../i18n.js";
 import { setForWindow, getForWindow, getChoice, setChoice } from "../pinned.js";
 import { showModel } from "../modelsetup.js";
 import { debounce } from "../poll.js";
 import { errorBox } from "../memory.js";
 import { toast } from "../toast.js";
 import { setRecall, isRecallOn } from "../switch.js";
+import { LANGUAGES } from "../words.js";
 
-export const title = "Settings";
+export const title = t("settings");
 
 export async function show(root) {
   const here = h("section", { class: "card pad stack" });
   const server = h("section", { class: "card pad stack" });
-  const model = h("section", { class: "card pad stack", "aria-label": "Language model" });
+  const model = h("section", { class: "card pad stack", "aria-label": t("language_model") });
   const all = h("section", { class: "stack" });
   fill(
     root,
     head(
-      "Settings",
-      "Preferences of this browser, and the settings in effect on the server.",
+      t("settings"),
+      t("preferences_of_this_browser_and"),
     ),
     h("div", { class: "pair" }, here, h("div", { class: "stack" }, server, model)),
     all,
@@ -33,12 +35,12 @@ async function browser(box) {
   const person = h("input", {
     class: "input",
     value: getChoice("person", ""),
-    placeholder: "The server's own user",
+    placeholder: t("the_servers_own_user"),
     autocomplete: "off",
     on: {
       change: () => {
         setChoice("person", person.value.trim());
-        toast("User changed.");
+        toast(t("user_changed"));
       },
     },
   });
@@ -46,14 +48,14 @@ async function browser(box) {
   const names = [...new Set(places.scopes.filter((labels) => labels[2] === "project").map((labels) => labels[3]))].sort();
   const current = getChoice("project", "");
   if (current && !names.includes(current)) names.push(current);
-  const project = select("Project", [["", "All of memory"], ...names.map((name) => [name, name])], current, (value) =>
+  const project = select(t("project"), [["", t("all_of_memory")], ...names.map((name) => [name, name])], current, (value) =>
     setChoice("project", value),
   );
   const other = button(
-    "New project",
+    t("new_project"),
     async () => {
-      const name = await prompt("New project", "Memories of a project are found in that project only.", "Name", {
-        yes: "Create",
+      const name = await prompt(t("new_project"), t("memories_of_a_project_are"), t("name"), {
+        yes: t("create"),
       });
       if (!name) return;
       setChoice("project", name);
@@ -64,17 +66,17 @@ async function browser(box) {
   );
   fill(
     box,
-    h("h2", {}, "This browser"),
+    h("h2", {}, t("this_browser")),
     h(
       "div",
       { class: "field" },
-      h("span", { class: "label" }, "Theme"),
+      h("span", { class: "label" }, t("theme")),
       tabs(
-        "Theme",
+        t("theme"),
         [
-          ["", "System"],
-          ["light", "Light"],
-          ["dark", "Dark"],
+          ["", t("system")],
+          ["light", t("light")],
+          ["dark", t("dark")],
         ],
         getChoice("theme", ""),
         (value) => setChoice("theme", value),
@@ -82,12 +84,25 @@ async function browser(box) {
     ),
     h(
       "div",
-      {},
-      toggle("Recall", isRecallOn(), setRecall),
-      h("p", { class: "small soft" }, "Off: facts and sessions are not used in answers; rules still apply. Messages are still stored."),
+      { class: "field" },
+      h("span", { class: "label" }, t("language_label")),
+      h(
+        "div",
+        { class: "row" },
+        select(t("language_label"), [["", t("language_browser")], ...Object.entries(LANGUAGES)], getChoice("language", ""), (value) => {
+          setChoice("language", value);
+          location.reload();
+        }),
+      ),
     ),
-    field("User", person, "The name that programs send as X-Engrams-User."),
-    h("div", { class: "field" }, h("span", { class: "label" }, "Project"), h("div", { class: "row" }, project, other)),
+    h(
+      "div",
+      {},
+      toggle(t("recall"), isRecallOn(), setRecall),
+      h("p", { class: "small soft" }, t("off_facts_and_sessions_are")),
+    ),
+    field(t("user"), person, t("the_name_that_programs_send")),
+    h("div", { class: "field" }, h("span", { class: "label" }, t("project")), h("div", { class: "row" }, project, other)),
     key(box),
   );
 }
@@ -100,21 +115,21 @@ function key(box) {
     h(
       "div",
       {},
-      h("span", { class: "label" }, "Key"),
-      h("p", { class: "small soft" }, has ? "Stored until you close this window." : "None. The page asks if the server requires one."),
+      h("span", { class: "label" }, t("key")),
+      h("p", { class: "small soft" }, has ? t("stored_until_you_close_this_window") : t("none_the_page_asks_if")),
     ),
     has
-      ? button("Remove key", () => {
+      ? button(t("remove_key"), () => {
           setForWindow("key", "");
           fill(box);
           browser(box);
         })
-      : button("Add key", async () => {
+      : button(t("add_key"), async () => {
           const given = await prompt(
-            "Key for this server",
-            "Stored until you close this window and sent to this server only.",
-            "Key",
-            { secret: true, yes: "Use this key" },
+            t("key_for_this_server"),
+            t("stored_until_you_close_this"),
+            t("key"),
+            { secret: true, yes: t("use_this_key") },
           );
           if (given) setForWindow("key", given);
           fill(box);
@@ -127,18 +142,18 @@ async function about(box) {
   try {
     const health = await get("/health");
     const rows = [
-      ["Version", health.version],
-      ["Storage", health.memory_store],
-      ["Model server of the chat", health.openai_base_url || "none: answers are quotes from memory"],
-      ["Memories per answer", health.default_top_k],
+      [t("version"), health.version],
+      [t("storage"), health.memory_store],
+      [t("model_server_of_the_chat"), health.openai_base_url || t("no_upstream")],
+      [t("memories_per_answer"), health.default_top_k],
     ];
     fill(
       box,
       h(
         "div",
         { class: "row spread" },
-        h("h2", {}, "The server"),
-        h("span", { class: `chip ${health.status === "ok" ? "good" : "bad"}` }, health.status === "ok" ? "Running" : "Degraded"),
+        h("h2", {}, t("the_server")),
+        h("span", { class: `chip ${health.status === "ok" ? "good" : "bad"}` }, health.status === "ok" ? t("running") : t("degraded")),
       ),
       h(
         "dl",
@@ -147,10 +162,10 @@ async function about(box) {
           .filter(([, value]) => value !== undefined && value !== "")
           .map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]),
       ),
-      h("p", { class: "small soft" }, "This page loads nothing from other servers and sends nothing to them."),
+      h("p", { class: "small soft" }, t("this_page_loads_nothing_from")),
     );
   } catch (fault) {
-    fill(box, h("h2", {}, "The server"), errorBox(fault));
+    fill(box, h("h2", {}, t("the_server")), errorBox(fault));
   }
 }
 
@@ -159,10 +174,10 @@ async function values(box) {
   try {
     shown = await get("/v1/settings");
   } catch (fault) {
-    fill(box, h("h2", {}, "In effect"), errorBox(fault));
+    fill(box, h("h2", {}, t("in_effect")), errorBox(fault));
     return;
   }
-  const list = scrollBox("Settings in effect");
+  const list = scrollBox(t("settings_in_effect"));
   let text = "";
   let only = "changed";
   const same = (setting) => JSON.stringify(setting.value) === JSON.stringify(setting.default);
@@ -173,12 +188,12 @@ async function values(box) {
     fill(
       list,
       rows.length === 0
-        ? h("p", { class: "soft pad" }, text ? "No matching setting." : "Every setting has its default value.")
+        ? h("p", { class: "soft pad" }, text ? t("no_matching_setting") : t("every_setting_has_its_default"))
         : h(
             "table",
             { class: "plain-table settings" },
-            h("caption", { class: "hidden-text" }, "Settings in effect"),
-            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Setting"), h("th", { scope: "col" }, "Value"))),
+            h("caption", { class: "hidden-text" }, t("settings_in_effect")),
+            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("setting")), h("th", { scope: "col" }, t("value")))),
             h(
               "tbody",
               {},
@@ -197,8 +212,8 @@ async function values(box) {
   const search = h("input", {
     class: "input",
     type: "search",
-    placeholder: "Find a setting",
-    "aria-label": "Find a setting",
+    placeholder: t("find_a_setting"),
+    "aria-label": t("find_a_setting"),
     data: { search: "" },
     on: {
       input: debounce(() => {
@@ -215,19 +230,16 @@ async function values(box) {
       h(
         "div",
         {},
-        h("h2", {}, "In effect"),
+        h("h2", {}, t("in_effect")),
         h(
           "p",
           { class: "small soft" },
-          "Preset ",
-          h("code", {}, shown.preset),
-          ". Change them with ",
-          h("code", {}, "config.toml"),
-          ", ",
-          h("code", {}, "ENGRAMS_*"),
-          " variables or ",
-          h("code", {}, "--set"),
-          ".",
+          rich("preset_change", {
+            preset: h("code", {}, shown.preset),
+            file: h("code", {}, "config.toml"),
+            variables: h("code", {}, "ENGRAMS_*"),
+            option: h("code", {}, "--set"),
+          }),
         ),
       ),
     ),
@@ -235,10 +247,10 @@ async function values(box) {
       "div",
       { class: "row" },
       tabs(
-        "Which settings",
+        t("which_settings"),
         [
-          ["changed", "Changed"],
-          ["all", "All"],
+          ["changed", t("changed")],
+          ["all", t("all")],
         ],
         only,
         (value) => {
@@ -254,6 +266,6 @@ async function values(box) {
 }
 
 function written(setting) {
-  if (setting.secret) return setting.value ? "set, not shown" : "not set";
-  return setting.value === "" ? "(empty)" : typeof setting.value === "string" ? setting.value : JSON.stringify(setting.value);
+  if (setting.secret) return setting.value ? t("set_not_shown") : t("not_set");
+  return setting.value === "" ? t("empty_value") : typeof setting.value === "string" ? setting.value : JSON.stringify(setting.value);
 }

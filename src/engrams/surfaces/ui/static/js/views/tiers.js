@@ -3,7 +3,8 @@
 import { get, memories } from "../api.js";
 import { button, empty, fill, h, head, icon } from "../dom.js";
 import { open } from "../drawer.js";
-import { capital, number, plain } from "../format.js";
+import { number } from "../format.js";
+import { named, rich, t } from "../i18n.js";
 import { poll } from "../poll.js";
 import { memoryRow, errorBox } from "../memory.js";
 import { withToast } from "../toast.js";
@@ -11,12 +12,12 @@ import { recallCard } from "../recall.js";
 import { getTrace, setTrace } from "../trace.js";
 import { LAYERS, TIERS } from "../words.js";
 
-export const title = "Tiers";
+export const title = t("tiers");
 
 const ABOUT = {
-  working: ["Working", "The current conversation; small, judged in the background."],
-  recent: ["Recent", "New memories; they move to long-term when unused."],
-  longterm: ["Long-term", "Older memories; nothing is dropped on the way."],
+  working: [t("working"), t("the_current_conversation_small_judged")],
+  recent: [t("recent"), t("new_memories_they_move_to")],
+  longterm: [t("long_term"), t("older_memories_nothing_is_dropped")],
 };
 
 export async function show(root) {
@@ -26,17 +27,17 @@ export async function show(root) {
   const off_note = h(
     "p",
     { class: "small soft", hidden: true },
-    "All memories are in one tier, searched as a whole. ",
-    h("code", {}, "engrams serve --set tiers.enabled=true"),
-    " keeps the current conversation in a tier of its own, and moves old memories to another.",
+    rich("tiers_off", {
+      command: h("code", {}, "engrams serve --set tiers.enabled=true"),
+    }),
   );
-  const trace = h("section", { class: "stack", "aria-label": "Last recall" });
+  const trace = h("section", { class: "stack", "aria-label": t("last_recall") });
   fill(
     root,
     head(
-      "Tiers",
-      "Memories by tier. They move between tiers automatically.",
-      h("span", { class: "chip good live" }, "Live"),
+      t("tiers"),
+      t("memories_by_tier_they_move"),
+      h("span", { class: "chip good live" }, t("live")),
     ),
     layers,
     h(
@@ -57,7 +58,7 @@ export async function show(root) {
         h(
           "a",
           { class: "card tile", href: `#/memories?layer=${layer}` },
-          h("span", { class: "small soft" }, capital(name)),
+          h("span", { class: "small soft" }, named("layer", name)),
           h("strong", { class: `number ink-${name}` }, number(state.layers[layer] ?? 0)),
         ),
       ),
@@ -84,7 +85,7 @@ class Column {
     this.before = "";
     this.number = h("strong", { class: "number" });
     this.list = h("ul", { class: "list" });
-    const [name, text] = ABOUT[tier] ?? [plain(tier), ""];
+    const [name, text] = ABOUT[tier] ?? [named("tier", tier), ""];
     this.element = h(
       "section",
       { class: `column ${tier}`, "aria-label": name },
@@ -107,10 +108,10 @@ class Column {
     if (now === this.before) return;
     this.before = now;
     const cap = state.detail.on && state.detail.caps?.[this.tier];
-    fill(this.number, number(sum), cap ? h("span", { class: "small soft" }, ` of ${number(cap)}`) : null);
+    fill(this.number, number(sum), cap ? h("span", { class: "small soft" }, t("of_cap", { n: cap })) : null);
     fill(
       this.list,
-      found.length ? found.slice(0, 5).map((memory) => memoryRow(memory, (each) => open(each))) : h("li", { class: "small soft pad" }, "No memories here."),
+      found.length ? found.slice(0, 5).map((memory) => memoryRow(memory, (each) => open(each))) : h("li", { class: "small soft pad" }, t("no_memories_here")),
     );
   }
 }
@@ -132,8 +133,8 @@ const toMemory = (item) => ({
 /** Sizes of the hot cache and the running jobs. */
 function processSizes(detail) {
   const rows = [
-    ["Hot cache", detail.hot, detail.on && detail.caps?.hot],
-    ["Jobs running", detail.in_flight],
+    [t("hot_cache"), detail.hot, detail.on && detail.caps?.hot],
+    [t("jobs_running"), detail.in_flight],
   ].filter(([, value]) => value !== undefined);
   if (rows.length === 0 || rows.every(([, value]) => !value)) return null;
   return h(
@@ -141,7 +142,7 @@ function processSizes(detail) {
     { class: "known" },
     rows.map(([name, value, cap]) => [
       h("dt", {}, name),
-      h("dd", { class: "number" }, cap ? `${number(value)} of ${number(cap)}` : number(value)),
+      h("dd", { class: "number" }, cap ? t("x_of_y", { done: value, all: cap }) : number(value)),
     ]),
   );
 }
@@ -151,8 +152,8 @@ function askForm(trace) {
   const input = h("input", {
     class: "input",
     type: "search",
-    placeholder: "Ask memory a question",
-    "aria-label": "Question to memory",
+    placeholder: t("ask_memory_a_question"),
+    "aria-label": t("question_to_memory"),
     data: { search: "" },
   });
   const answer = h("div", { class: "stack", role: "status" });
@@ -163,8 +164,8 @@ function askForm(trace) {
         answer,
         empty(
           "search",
-          "No question yet",
-          "Ask here or in the chat to see each candidate, its score, and why others were left out. Asking here changes nothing.",
+          t("no_question_yet"),
+          t("ask_here_or_in_the"),
         ),
       );
     else
@@ -173,7 +174,7 @@ function askForm(trace) {
         h("p", { class: "small soft" }, `“${found.query}”`),
         found.hits.length + found.rows.length > 0
           ? recallCard({ explained: found, note: found.abstain ? "none" : "" }, (memory) => open(memory))
-          : h("p", { class: "soft" }, "No memories about that."),
+          : h("p", { class: "soft" }, t("no_memories_about_that")),
       );
   };
   const run = withToast(async (event) => {
@@ -184,12 +185,12 @@ function askForm(trace) {
   });
   fill(
     trace,
-    h("h2", {}, "Last recall"),
+    h("h2", {}, t("last_recall")),
     h(
       "form",
       { class: "row", on: { submit: run } },
       h("div", { class: "searchbox" }, icon("search"), input),
-      button("Ask", run, { type: "submit" }),
+      button(t("ask"), run, { type: "submit" }),
     ),
     answer,
   );

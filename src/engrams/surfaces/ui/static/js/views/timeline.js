@@ -4,12 +4,13 @@ import { get, memories } from "../api.js";
 import { button, empty, fill, h, head, tabs, toggle } from "../dom.js";
 import { bars } from "../chart.js";
 import { open } from "../drawer.js";
-import { axisLabel, count, day, moment, number } from "../format.js";
+import { axisLabel, day, moment, number } from "../format.js";
+import { t } from "../i18n.js";
 import { debounce } from "../poll.js";
 import { memoryRow, errorBox, skeleton } from "../memory.js";
 import { KINDS, LAYERS } from "../words.js";
 
-export const title = "Timeline";
+export const title = t("timeline");
 
 const RAW_KINDS = ["turn", "exchange", "gap"];
 const STEPS = 200;
@@ -31,13 +32,13 @@ class Timeline {
       max: STEPS,
       step: 1,
       value: STEPS,
-      "aria-label": "As of",
+      "aria-label": t("as_of"),
       on: { input: () => this.moved(), change: () => this.moved() },
     });
-    this.date = h("input", { type: "date", class: "input date", "aria-label": "As of this day", on: { change: () => this.dated() } });
+    this.date = h("input", { type: "date", class: "input date", "aria-label": t("as_of_this_day"), on: { change: () => this.dated() } });
     this.told = h("output", { class: "told" });
     this.parts = h("div", {});
-    this.list = h("div", { role: "region", "aria-label": "Known facts", "aria-live": "polite" });
+    this.list = h("div", { role: "region", "aria-label": t("known_facts"), "aria-live": "polite" });
     this.ask = debounce(() => this.draw(), 120);
   }
 
@@ -53,8 +54,8 @@ class Timeline {
         this.told,
         h("span", { class: "grow" }),
         this.date,
-        button("Today", () => this.jump(STEPS), { icon: "time" }),
-        toggle("Include messages", this.spoken, (on) => {
+        button(t("today"), () => this.jump(STEPS), { icon: "time" }),
+        toggle(t("include_messages"), this.spoken, (on) => {
           this.spoken = on;
           this.draw();
         }),
@@ -62,7 +63,7 @@ class Timeline {
     );
     fill(
       this.root,
-      head("Timeline", "Facts known on a past day, and the changes since."),
+      head(t("timeline"), t("facts_known_on_a_past")),
       box,
       this.parts,
       this.list,
@@ -76,13 +77,13 @@ class Timeline {
     if (this.line.points.length === 0) {
       fill(
         this.root,
-        head("Timeline", "Facts known on a past day, and the changes since."),
+        head(t("timeline"), t("facts_known_on_a_past")),
         empty(
           "time",
-          "No history yet",
-          "An outdated fact is closed, not deleted. Here you can see the facts known on any day.",
-          h("a", { class: "button main-action", href: "#/chat" }, "Start a chat"),
-          h("a", { class: "button", href: "#/import" }, "Import older conversations"),
+          t("no_history_yet"),
+          t("an_outdated_fact_is_closed"),
+          h("a", { class: "button main-action", href: "#/chat" }, t("start_a_chat")),
+          h("a", { class: "button", href: "#/import" }, t("import_older_conversations")),
         ),
       );
       return;
@@ -114,7 +115,7 @@ class Timeline {
   }
 
   changed() {
-    const text = this.at ? `As of ${moment(this.at)}` : "As of now";
+    const text = this.at ? t("as_of_moment", { moment: moment(this.at) }) : t("as_of_now");
     fill(this.told, text);
     this.slider.setAttribute("aria-valuetext", text);
     this.date.value = iso(this.at ?? Date.now());
@@ -124,7 +125,7 @@ class Timeline {
     fill(
       this.chart,
       bars(
-        "Memories by date",
+        t("memories_by_date"),
         this.line.points.map((point) => ({
           label: label(point.at),
           parts: names.map(([layer, name]) => [`${name}-fill`, point.added[layer] ?? 0]),
@@ -164,16 +165,16 @@ class Timeline {
     const sets = { then, gone, came };
     if (!this.at) {
       this.part = "then";
-      fill(this.parts, h("p", { class: "small soft" }, `${count(then.length, "memory", "memories")} known today`));
+      fill(this.parts, h("p", { class: "small soft" }, t("n_known_today", { n: then.length })));
     } else
       fill(
         this.parts,
         tabs(
-          "Compared with today",
+          t("compared_with_today"),
           [
-            ["then", "Known then", then.length],
-            ["gone", "Outdated", gone.length],
-            ["came", "Learned since", came.length],
+            ["then", t("known_then"), then.length],
+            ["gone", t("outdated"), gone.length],
+            ["came", t("learned_since"), came.length],
           ],
           this.part,
           (value) => {
@@ -188,9 +189,9 @@ class Timeline {
   fill(set, gone) {
     const over = new Set(gone.map((memory) => memory.id));
     const words = {
-      then: "Nothing was known on that day.",
-      gone: "Everything known then still holds.",
-      came: "Nothing was learned since.",
+      then: t("nothing_was_known_on_that"),
+      gone: t("everything_known_then_still_holds"),
+      came: t("nothing_was_learned_since"),
     };
     fill(
       this.list,
@@ -205,11 +206,11 @@ class Timeline {
                 this.at &&
                   this.part === "then" &&
                   over.has(memory.id) &&
-                  h("span", { class: "chip warn" }, ended(memory) ? `until ${day(memory.valid_to)}` : "changed since"),
+                  h("span", { class: "chip warn" }, ended(memory) ? t("until_day", { day: day(memory.valid_to) }) : t("changed_since")),
               ),
             ),
           )
-        : h("p", { class: "soft pad" }, this.at ? words[this.part] : "Only messages so far. Facts appear once they are extracted."),
+        : h("p", { class: "soft pad" }, this.at ? words[this.part] : t("only_messages_so_far_facts")),
     );
   }
 }

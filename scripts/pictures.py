@@ -123,7 +123,7 @@ def remember(engine: MemoryEngine) -> None:
 def ask(page: Page) -> None:
     page.locator("textarea").fill("Where do I live now, and where did I live before?")
     page.locator("textarea").press("Enter")
-    page.get_by_text("Before that").last.wait_for()
+    page.locator(".said").get_by_text("Before that").last.wait_for()
     page.wait_for_selector(".log[aria-busy=false]")
 
 

@@ -28,7 +28,7 @@ NO_TEXT = {"Escape", "Enter", "OpenAI", "Ollama", "AbortError", "ScopeError", "B
 
 UNTRANSLATED = """() => {
   const own = ['.memory-text, .recall-text, .quote, .said, .memory-about, .known dd, .settings td, code, option, .clip, .face, .brand',
-    '.tick, .told, q, noscript, svg title, .tile > span:last-child'].join();
+    '.tick, .told, q, noscript, svg title, .tile > span:last-child, [lang=en]:not(html)'].join();
   const found = [];
   const told = text => text && !text.includes('⟦') && /\\p{L}{2}/u.test(text.replace(/\\d+(\\.\\d+)? (ms|s|kB|MB|GB)/g, ''));
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -115,7 +115,7 @@ def test_the_browsers_language_is_spoken_and_another_can_be_chosen(window: Windo
     window.page.reload()
     expect(window.page.get_by_role("heading", name="設定", exact=True)).to_be_visible()
     assert window.page.locator("html").get_attribute("lang") == "ja"
-    window.page.get_by_label("言語").select_option("")
+    window.page.get_by_label("言語", exact=True).select_option("")
     expect(window.page.get_by_role("heading", name="Einstellungen", exact=True)).to_be_visible()
 
 

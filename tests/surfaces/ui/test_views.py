@@ -31,7 +31,7 @@ def test_the_first_visit_teaches(window: Window) -> None:
     for view, text in EMPTY.items():
         window.go(view)
         expect(window.page.get_by_text(text).filter(visible=True).first).to_be_visible()
-        expect(window.page.get_by_role("link", name=view.capitalize())).to_have_attribute("aria-current", "page")
+        expect(window.page.get_by_role("link", name=view.capitalize(), exact=True)).to_have_attribute("aria-current", "page")
         expect(window.page).to_have_title(f"{view.capitalize()} · engrams")
 
 

@@ -47,7 +47,7 @@ export function showProof(proof, some, besides = 0) {
       h("th", { scope: "row" }, named("erased_from", place.name)),
       h("td", { class: "number" }, number(place.looked)),
       place.left
-        ? h("td", {}, h("span", { class: "chip bad" }, t("n_left", { n: place.left })), h("p", { class: "small soft" }, place.advice))
+        ? h("td", {}, h("span", { class: "chip bad" }, t("n_left", { n: place.left })), h("p", { class: "small soft", lang: "en" }, place.advice))
         : h("td", {}, h("span", { class: "chip good" }, t("nothing_left"))),
     ),
   );

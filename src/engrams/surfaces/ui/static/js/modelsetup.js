@@ -32,7 +32,7 @@ export async function showModel(box) {
       h("span", { class: `chip ${current.in_use ? "good" : ""}` }, current.in_use ? t("learns_by", { model: current.in_use }) : t("learns_by_rules")),
     ),
     notices(current),
-    h("p", { class: "small soft" }, current.destination),
+    h("p", { class: "small soft", lang: "en" }, current.destination),
     modelForm(current, () => showModel(box)),
   );
 }
@@ -145,14 +145,14 @@ function measured(found) {
   const tone = { ok: "good", warn: "warn", fail: "bad" }[found.state] ?? "";
   const word = { ok: t("works"), warn: t("works_but"), fail: t("does_not_work") }[found.state] ?? t("not_measured");
   return [
-    h("div", { class: "row" }, h("span", { class: `chip ${tone}` }, word), found.state === "fail" && h("span", {}, found.detail)),
-    found.hint && h("p", { class: "small" }, found.hint),
+    h("div", { class: "row" }, h("span", { class: `chip ${tone}` }, word), found.state === "fail" && h("span", { lang: "en" }, found.detail)),
+    found.hint && h("p", { class: "small", lang: "en" }, found.hint),
     h(
       "dl",
       { class: "known" },
       rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
     ),
-    h("p", { class: "small soft" }, found.destination),
+    h("p", { class: "small soft", lang: "en" }, found.destination),
   ];
 }
 

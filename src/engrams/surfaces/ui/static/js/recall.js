@@ -176,7 +176,7 @@ function steps(explained) {
         h("dd", { class: "number" }, t("n_in_time", { n: stage.count, time: milliseconds(stage.milliseconds) })),
       ]),
     ),
-    explained.notes.map((note) => h("p", { class: "small soft" }, note)),
+    explained.notes.map((note) => h("p", { class: "small soft", lang: "en" }, note)),
   );
 }
 

@@ -87,7 +87,7 @@ export async function show(root) {
           ),
           h("p", {}, describeReport(report)),
           report.summary && h("p", { class: "soft" }, report.summary),
-          report.notes.map((note) => h("p", { class: "small soft" }, note)),
+          report.notes.map((note) => h("p", { class: "small soft", lang: "en" }, note)),
         ),
         undoable.includes(report.id) &&
           button(
@@ -179,7 +179,7 @@ function steps(list) {
             {},
             h("th", { scope: "row" }, plain(ACTIONS[step.verb] ?? step.verb)),
             h("td", {}, step.texts.map((text) => h("p", {}, short(text)))),
-            h("td", { class: "soft" }, step.reason),
+            h("td", { class: "soft", lang: "en" }, step.reason),
           ),
         ),
       ),

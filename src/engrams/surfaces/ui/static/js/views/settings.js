@@ -201,7 +201,7 @@ async function values(box) {
                 h(
                   "tr",
                   {},
-                  h("td", {}, h("code", {}, setting.name), h("p", { class: "small soft" }, setting.description)),
+                  h("td", {}, h("code", {}, setting.name), h("p", { class: "small soft", lang: "en" }, setting.description)),
                   h("td", {}, h("code", { class: same(setting) ? "" : "changed" }, written(setting))),
                 ),
               ),

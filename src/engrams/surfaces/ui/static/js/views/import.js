@@ -3,7 +3,7 @@
 import { ask, get, json } from "../api.js";
 import { confirm } from "../dialog.js";
 import { bar, button, field, fill, h, head, icon, select } from "../dom.js";
-import { ago, bytes, plain, short } from "../format.js";
+import { ago, bytes, short } from "../format.js";
 import { saveFile } from "../download.js";
 import { named, t } from "../i18n.js";
 import { errorBox } from "../memory.js";

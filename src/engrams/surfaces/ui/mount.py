@@ -149,7 +149,7 @@ def languages(bodies: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def vocabulary_module(spoken: Mapping[str, str]) -> bytes:
-    """Build a JavaScript module of the languages, and the product's names, kinds, tiers and statuses."""
+    """Build a JavaScript module of languages and the product's names."""
     tables = {
         "LANGUAGES": spoken,
         "LAYERS": {layer.value: name for layer, name in PRODUCT.items()},

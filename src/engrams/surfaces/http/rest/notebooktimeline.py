@@ -126,7 +126,7 @@ def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping
 
 
 def _main_entities(caller: IdentifiedCaller, ids: Sequence[str]) -> Mapping[str, Entity]:
-    """Map memory ids to whom or what they are about, where that is about several.
+    """Map memory ids to what several of them are about.
 
     Who is in half of all, as the user is, tells nothing."""
     net, listed = caller.engine.inspect.entities(caller.scope), frozenset(ids)

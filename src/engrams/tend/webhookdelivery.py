@@ -14,6 +14,7 @@ from typing import Any
 from engrams.clock import parse_time
 from engrams.errors import EngramsError
 from engrams.ports import WEBHOOK, Clock, Job, JobSpec, OwnerStateRow, Store
+from engrams.read.correctedwords import mask_corrected
 from engrams.tend.webhookregistry import Webhook, WebhookEvent, WebhookRegistry
 from engrams.types import HistoryEntry, Record, Scope, Status
 
@@ -50,7 +51,8 @@ class WebhookDeliverer:
         if hook is not None:
             owner, start = Scope.parse(hook.owner), self._clock()
             row = self._load(hook)
-            after, since = int(row.data["after"]), parse_time(row.data["since"])
+            # A store that memory was moved to counts changes anew, from a lower number.
+            after, since = min(int(row.data["after"]), self._store.find_change(owner, 0)), parse_time(row.data["since"])
             for _ in range(_MOST):
                 changed = self._store.changes(owner, after, 1)
                 if changed.last == after:
@@ -63,7 +65,7 @@ class WebhookDeliverer:
         self._store.finish(job.lease, self._clock())
 
     def _is_behind(self, hook: Webhook) -> bool:
-        return self._store.find_change(Scope.parse(hook.owner), 0) > int(self._load(hook).data["after"])
+        return self._store.find_change(Scope.parse(hook.owner), 0) != int(self._load(hook).data["after"])
 
     def _load(self, hook: Webhook) -> OwnerStateRow:
         row = self._store.load_state(Scope.parse(hook.owner), f"webhook-{hook.id}")
@@ -74,7 +76,7 @@ class WebhookDeliverer:
         if event is None or event not in hook.events:
             return
         at = self._clock()
-        shown = {} if event == "DELETE" else {"memory": record.text}
+        shown = {} if event == "DELETE" else {"memory": mask_corrected(record).text}
         body = json.dumps({"event_details": {"id": record.id, "data": shown, "event": event}}, ensure_ascii=False).encode()
         id, moment = f"msg_{hook.id}_{change}", str(int(at.timestamp()))
         headers = {

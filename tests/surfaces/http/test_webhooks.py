@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from tests.surfaces.http.running import running
 
 import engrams
 from engrams.apikeys import ApiKeyStore
+from engrams.build import webhooks
 from engrams.clock import now
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.tend.publicaddresses import is_public
-from engrams.types import Scope
+from engrams.types import Scope, Turn
 
 PROJECT = "/api/v1/webhooks/projects/engrams/"
 
@@ -221,3 +223,32 @@ def test_each_key_has_its_own(home: Path) -> None:
         assert client.post(PROJECT, json=said, headers=heads["bob-writes"]).status_code == 422
         assert client.get(PROJECT).status_code == 401
         assert [each["id"] for each in client.get(PROJECT, headers=heads["bob"]).json()] == [hook]
+
+
+def test_a_corrected_message_is_sent_without_what_was_corrected(home: Path) -> None:
+    """A message of which a part was forgotten is an update that no longer says it."""
+    with receiving() as receiver, serving(home) as (engine, client):
+        told = engine.observe(Turn("I live in Paris. My bike is red and stands in the hall."), scope=("user", "ann"))[0].id
+        engine.drain()
+        create(client, receiver.url)
+        (fact,) = [one.id for one in engine.list(scope=("user", "ann"), text="Paris").records if one.id != told]
+        engine.forget(fact, scope=("user", "ann"))
+        engine.drain()
+        sent = {json.loads(body)["event_details"]["id"]: json.loads(body)["event_details"] for _, body in receiver.got}
+        assert sent[fact] == {"id": fact, "data": {}, "event": "DELETE"}
+        assert sent[told]["event"] == "UPDATE" and "bike" in sent[told]["data"]["memory"] and "Paris" not in str(sent)
+
+
+def test_a_store_that_counts_anew(home: Path) -> None:
+    """After a move to a store with lower numbers of changes, what changes next is sent, and nothing old again."""
+    with receiving() as receiver, serving(home) as (engine, client):
+        engine.add("The gate is green.", scope=("user", "ann"))
+        create(client, receiver.url)
+        (hook,) = webhooks(engine).list(Scope(("user", "ann")))
+        state = engine.store.load_state(Scope(("user", "ann")), f"webhook-{hook.id}")
+        engine.store.save_state(replace(state, data={"after": 9000, "since": hook.created_at}), state.token)
+        engine.drain()
+        assert receiver.got == []
+        engine.add("The barn is red.", scope=("user", "ann"))
+        engine.drain()
+        assert ("ADD", "The barn is red.") in receiver.events and "gate" not in str(receiver.got)

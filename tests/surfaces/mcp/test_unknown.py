@@ -51,7 +51,9 @@ async def test_names_that_models_guess(client: Open) -> None:
         (made,) = added["results"]
         found = await call(memory, "memory_search", q="where is the spare key?", top_k=1)
         assert len(found["memories"]) == 1
-        assert (await call(memory, "memory_get", memory_id=made["id"]))["id"] == made["id"]
+        for name in ("memory_id", "memoryId", "ID", "record-id"):
+            assert (await call(memory, "memory_get", **{name: made["id"]}))["id"] == made["id"]
+        assert len((await call(memory, "memory_search", searchQuery="where is the spare key?", topK=1))["memories"]) == 1
         assert "no argument 'q'" in await refused(memory, "memory_search", q="one", query="another")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +81,7 @@ _GUESSED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("to", "to_id", "target"), ("other",)),
 }
 """Arguments that models guess -> ours, the first that the tool takes."""
+_CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 _WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")
 
 
@@ -207,7 +209,8 @@ def _rename(arguments: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any
     """Give arguments that models guess the name that is meant."""
     renamed = dict(arguments)
     for name in arguments:
-        meant = next((each for each in _GUESSED.get(name, ()) if each in known and each not in arguments), "")
+        plain = _CAPITAL.sub(r"_\1", name).lower().replace("-", "_")
+        meant = next((each for each in (plain, *_GUESSED.get(plain, ())) if each in known and each not in arguments), "")
         if name not in known and meant:
             renamed[meant] = renamed.pop(name)
     return renamed

@@ -120,9 +120,9 @@ def _user_id(user: dict[str, Any] | None) -> str:
 
 
 def _last_message(body: dict[str, Any], role: str) -> dict[str, Any] | None:
-    """The last message of the request, if it is of this role."""
-    messages = body.get("messages") or []
-    return messages[-1] if messages and messages[-1].get("role") == role and _text_of(messages[-1]) else None
+    """The last message of the request, if it is of this role and no error in an answer's place."""
+    message = (body.get("messages") or [{}])[-1]
+    return message if message.get("role") == role and not message.get("error") and _text_of(message) else None
 
 
 def _text_of(message: dict[str, Any]) -> str:

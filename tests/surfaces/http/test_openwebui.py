@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
+import subprocess
+import sys
 import types
+import venv
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -123,3 +128,36 @@ def test_the_head_of_the_file() -> None:
     text = FILE.read_text("utf-8")
     assert text.startswith('"""\ntitle: engrams\n') and f"\nversion: {__version__}\n" in text and "requirements:" not in text
     assert not re.search(r"^(?:from|import) engrams", text, re.MULTILINE)
+
+
+async def test_an_error_is_no_answer(served: tuple[MemoryEngine, str]) -> None:
+    """What stands in an answer's place when the model failed is not stored."""
+    engine, url = served
+    body = chat("I am allergic to nuts.", "model 'qwen3' not found")
+    body["messages"][-1]["error"] = {"content": "model 'qwen3' not found"}
+    await OpenWebUI(url=url).call("outlet", body)
+    assert engine.scopes() == ()
+
+
+def fetch_plugin_code(folder: Path) -> None:
+    """Unpack the loader and the filter runner of Open WebUI's current release; nothing of it is installed."""
+    venv.create(folder / "pip", with_pip=True)
+    fetch = [str(folder / "pip/bin/python"), "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", str(folder)]
+    subprocess.run([*fetch, "--python-version", "3.12", "open-webui"], check=True)
+    (wheel,) = folder.glob("open_webui-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        for name in ("plugin", "filter"):
+            archive.extract(f"open_webui/utils/{name}.py", folder)
+
+
+@pytest.mark.slow
+async def test_open_webuis_own_loader(served: tuple[MemoryEngine, str], tmp_path: Path) -> None:
+    """The published release loads the file, fills its valves and runs it around chats; only its settings and tables are stood in for."""
+    engine, url = served
+    await asyncio.to_thread(fetch_plugin_code, tmp_path)
+    script = Path(__file__).parent / "check_openwebui.py"
+    command = [sys.executable, str(script), str(tmp_path), str(FILE), url]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = [turn.text for turn in engine.list(scope=Scope(("user", "ann-1")), kinds=("turn",), statuses=()).records]
+    assert "Noted, no nuts." in told and not [text for text in told if "not found" in text]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -27,13 +28,19 @@ def post_json(url: str, body: bytes, headers: Mapping[str, str], allow_private: 
     target = httpx2.URL(url).copy_with(host=address)
     sent = {**headers, "host": parts.netloc}
     try:
-        with (
-            httpx2.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
-            client.stream("POST", target, content=body, headers=sent, extensions={"sni_hostname": host}) as answer,
-        ):
-            return answer.status_code
-    except httpx2.HTTPError as problem:
+        return asyncio.run(_post(target, body, sent, host))
+    except (httpx2.HTTPError, TimeoutError) as problem:
         raise EngramsError(f"{parts.scheme}://{host} does not answer: {type(problem).__name__}.", hint="It is tried again.") from None
+
+
+async def _post(target: httpx2.URL, body: bytes, headers: Mapping[str, str], host: str) -> int:
+    """Post within the time for all of it, which the client itself only has for each read."""
+    async with (
+        asyncio.timeout(_SECONDS),
+        httpx2.AsyncClient(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
+        client.stream("POST", target, content=body, headers=headers, extensions={"sni_hostname": host}) as answer,
+    ):
+        return answer.status_code
 
 
 def resolve_public(host: str, port: int, allow_private: bool) -> str:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -18,8 +19,8 @@ from engrams.read.correctedwords import mask_corrected
 from engrams.tend.webhookregistry import Webhook, WebhookEvent, WebhookRegistry
 from engrams.types import HistoryEntry, Record, Scope, Status
 
-_MOST = 100
-"""Changes that one job follows; the next look asks for the rest."""
+_SECONDS = 30.0
+"""Time of one job; the next look asks for the rest."""
 _SHOWN = frozenset(("text", "meta", "tags", "valid_to", "kind"))
 """Fields whose change is an update."""
 
@@ -53,7 +54,8 @@ class WebhookDeliverer:
             row = self._load(hook)
             # A store that memory was moved to counts changes anew, from a lower number.
             after, since = min(int(row.data["after"]), self._store.find_change(owner, 0)), parse_time(row.data["since"])
-            for _ in range(_MOST):
+            end = time.monotonic() + _SECONDS
+            while time.monotonic() < end:
                 changed = self._store.changes(owner, after, 1)
                 if changed.last == after:
                     row = self._store.save_state(replace(row, data={"after": after, "since": start.isoformat()}), row.token)

@@ -64,7 +64,7 @@ class WebhookRegistry:
             known = _read(row)
             if sum(each.owner == owner.key for each in known) >= _MOST:
                 raise InputError(f"There are {_MOST} web hooks already.", hint="Delete one first.")
-            id = max((each.id for each in known), default=int(str(row.data.get("last", 0)))) + 1
+            id = int(str(row.data.get("last", 0))) + 1
             return Webhook(id, owner.key, url, name, tuple(events), f"whsec_{secrets.token_urlsafe(24)}", after, at, at)
 
         return self._change(put, lambda known, new: (*known, new))

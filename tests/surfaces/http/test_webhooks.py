@@ -7,9 +7,11 @@ import hashlib
 import hmac
 import http.server
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -168,6 +170,27 @@ def test_a_restart_sends_what_is_left(home: Path) -> None:
         with serving(home, jobs__workers=1):
             assert receiver.heard.wait(20)
         assert ("ADD", "The gate is green.") in receiver.events
+
+
+def test_a_receiver_that_drips_is_left(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that answers a byte at a time holds a worker no longer than the time for all of it."""
+    monkeypatch.setattr("engrams.tend.publicaddresses._SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listener, serving(home, jobs__max_attempts=1) as (engine, client):
+
+        def drip() -> None:
+            peer = listener.accept()[0]
+            with peer, suppress(OSError):
+                for _ in range(100):
+                    peer.sendall(b"H")
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        create(client, f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        engine.add("The gate is green.", scope=("user", "ann"))
+        start = time.monotonic()
+        engine.drain()
+        assert time.monotonic() - start < 8
+        assert "does not answer: TimeoutError" in client.get("/v1/jobs").json()["dead"][0]["error"]
 
 
 def test_private_addresses_are_refused(home: Path) -> None:

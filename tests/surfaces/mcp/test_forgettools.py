@@ -20,6 +20,8 @@ async def test_forgetting_takes_a_preview_first(client: Open, engine: MemoryEngi
         ids = {one["id"] for one in shown["memories"]}
         assert ferrets in ids and kept not in ids and "ferrets" in str(shown["memories"])
         assert {engine.get(id, scope=root).status for id in ids} == {Status.ACTIVE}
+        await call(memory, "memory_search", q="who breeds ferrets?")
+        engine.drain()
         done = await call(memory, "memory_forget", token=shown["token"], reason="they asked")
         assert set(done["forgotten"]) == ids
         assert "ferrets" not in str(await call(memory, "memory_search", q="who breeds ferrets?"))

@@ -34,7 +34,7 @@ def post_json(url: str, body: bytes, headers: Mapping[str, str], allow_private: 
 
 
 async def _post(target: httpx2.URL, body: bytes, headers: Mapping[str, str], host: str) -> int:
-    """Post within the time for all of it, which the client itself only has for each read."""
+    """Post within a time for all of it, not for each read."""
     async with (
         asyncio.timeout(_SECONDS),
         httpx2.AsyncClient(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,

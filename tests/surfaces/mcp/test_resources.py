@@ -21,7 +21,7 @@ from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
 from engrams.types import Scope, Turn
 
-_WAIT = 15
+_WAIT = 60
 
 
 async def test_arguments_are_completed(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.agentactions import Action, FlushReason, check_action
 from engrams.enginecomponents import EngineComponents, EngineDeps
@@ -23,6 +23,7 @@ from engrams.types import NO_META, Context, HistoryEntry, ImportOptions, Kind, M
 from engrams.write import manualedits, sourcechanges
 
 if TYPE_CHECKING:
+    from engrams.formats import ExportFormat
     from engrams.session.extractionqueue import ExtractionQueue
     from engrams.session.memorycommands import MemoryCommandHandler
     from engrams.session.runningsummary import ConversationSummariser
@@ -211,13 +212,12 @@ class MemoryEngine:
         ignored: bool = False, user: str = "", progress: Progress | None = None,
     ) -> ImportCounts:  # fmt: skip
         """Import a file, folder or zip; ``-`` is standard input.
-        A repeated import stores nothing twice. ``user``: whose memories, of a file of several users (``*``: all). Broken files are refused
-        whole unless ``skip_bad``; ``ignored``: those too that an ignore file names. ``imports.undo`` takes the report's id."""
+        ``user``: whose memories, of a file of several users (``*``: all). ``skip_bad``: import what can be read of broken files, too;
+        ``ignored``: those that an ignore file names. A repeated import stores nothing twice; ``imports.undo`` takes the report's id."""
         return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad, ignored=ignored, user=user), progress)
 
-    def dump(self, path: Path, *, scope: Place, format: Literal["jsonl", "markdown"] = "jsonl", progress: Progress | None = None) -> int:
-        """Export everything in the scope; returns the number of memories.
-        InputError: the place cannot be written."""
+    def dump(self, path: Path, *, scope: Place, format: ExportFormat = "jsonl", progress: Progress | None = None) -> int:
+        """Export the scope; returns the number of memories. InputError: unwritable place."""
         from engrams.tend.importexport import dump
 
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)

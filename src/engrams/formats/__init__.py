@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from engrams.errors import EngramsError, InputError
 from engrams.formats import (
@@ -29,8 +29,10 @@ from engrams.formats import (
     markdownexport,
     mcpgraph,
     mem0,
+    obsidianvault,
     plaintext,
     sqlitestores,
+    statementexport,
     supermemory,
     zep,
 )
@@ -41,6 +43,7 @@ from engrams.formats.importfile import ImportFile as ImportFile
 from engrams.formats.importfiles import open_parts as open_parts
 from engrams.formats.importpreview import ImportPreview as ImportPreview
 from engrams.formats.jsonstream import read_elements
+from engrams.formats.obsidianvault import is_vault as is_vault
 from engrams.formats.parseditems import ExportedEdge as ExportedEdge
 from engrams.formats.parseditems import ExportedRecord as ExportedRecord
 from engrams.formats.parseditems import ImportItem as ImportItem
@@ -49,9 +52,14 @@ from engrams.formats.parseditems import UnreadablePiece as UnreadablePiece
 from engrams.formats.plaintext import parse_memories as parse_memories
 from engrams.formats.textdecoder import STDIN as STDIN
 from engrams.formats.textdecoder import DecodedTextReader, Origin, iter_bytes, open_text
-from engrams.types import NO_META, Meta, Record
+from engrams.types import NO_META, EntityNet, Meta, Record
 
 _ReadFunction: TypeAlias = Callable[[DecodedTextReader], Iterator[ImportItem | UnreadablePiece]]
+
+ExportFormat: TypeAlias = Literal["jsonl", "markdown", "csv", "mem0", "langgraph", "letta", "obsidian"]
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+FOLDERS: tuple[ExportFormat, ...] = ("markdown", "obsidian")
+"""Export formats that are a folder."""
 
 _READERS: dict[str, _ReadFunction] = {
     "engrams": lambda feed: engramsjsonl.read(feed.lines()),
@@ -153,35 +161,53 @@ def count_items(origin: Origin, format: str = "auto") -> int:
 
 
 def write(
-    target: Path,
-    items: Iterable[ExportedRecord | ExportedEdge | Record],
-    format: Literal["jsonl", "markdown"] = "jsonl",
-    *,
-    header: Meta = NO_META,
-) -> int:
+    target: Path, items: Iterable[ExportedRecord | ExportedEdge | Record], format: ExportFormat = "jsonl", *, header: Meta = NO_META,
+    net: EntityNet | None = None,
+) -> int:  # fmt: skip
     """Write an export and return the number of records.
 
-    ``jsonl``: a file that appears only when it is complete. ``markdown``: a folder to read. ``header``: JSON values for the first line of
-    the JSONL. InputError: the place cannot be written."""
+    ``markdown`` and ``obsidian``: a folder; else a file that appears only when it is complete. ``header``: JSON values for the first line
+    of the JSONL. ``net``: entities for ``obsidian``. InputError: the place cannot be written."""
     try:
         match format:
             case "markdown":
                 return markdownexport.write(target, items)
+            case "obsidian":
+                return obsidianvault.write(target, map(_get_record, items), net or EntityNet())
             case "jsonl":
-                return _write_lines(target, items, header)
+                return _write_lines(target, ((line, line.startswith('{"record":')) for line in engramsjsonl.to_lines(items, header)))
+            case "csv":
+                return _write_lines(target, statementexport.to_csv(map(_get_record, items)))
+            case "mem0":
+                return _write_lines(target, statementexport.to_mem0(map(_get_record, items)))
+            case "langgraph":
+                return _write_lines(target, statementexport.to_langgraph(map(_get_record, items)))
+            case "letta":
+                return _write_lines(target, statementexport.to_letta(map(_get_record, items)))
             case _:
-                raise InputError(f"There is no export format {format!r}.", hint="The formats are jsonl and markdown.")
+                raise InputError(f"There is no export format {format!r}.", hint=f"The formats are {', '.join(EXPORT_FORMATS)}.")
     except OSError as problem:
         raise InputError(f"{target} cannot be written: {problem.strerror or problem}.", hint="Choose another place.") from None
 
 
-def _write_lines(target: Path, items: Iterable[ExportedRecord | ExportedEdge | Record], header: Meta) -> int:
+def _get_record(item: ExportedRecord | ExportedEdge | Record) -> Record:
+    match item:
+        case ExportedRecord():
+            return item.record
+        case Record():
+            return item
+        case _:
+            raise InputError("An edge has no place in this export.", hint="Use --format jsonl.")
+
+
+def _write_lines(target: Path, lines: Iterable[tuple[str, int]]) -> int:
+    """Write lines, each with its number of records; return how many records."""
     records = 0
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            for line in engramsjsonl.to_lines(items, header):
-                records += line.startswith('{"record":')
+            for line, held in lines:
+                records += held
                 file.write(line)
             file.flush()
             os.fsync(file.fileno())

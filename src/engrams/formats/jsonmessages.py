@@ -74,6 +74,7 @@ def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation:
         return UnreadablePiece(line, "No text: one of the fields text, content or message is needed.")
     try:
         at = parse_moment(first_filled(value, "at", "date", "timestamp", "created_at", "time"))
+        stated = _read_stated(value)
     except ValueError as problem:
         return UnreadablePiece(line, f"This turn was left out: {problem}.")
     role, speaker = role_and_speaker(value.get("role"), first_filled(value, "speaker", "name"))
@@ -87,7 +88,7 @@ def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation:
         external_id=clean_label(first_filled(value, *ID_FIELDS)) or derive_id(talk, place, text or caption),
         caption=caption if text else "",
         meta=_read_meta(value),
-        stated=StatedFields(tags=_read_tags(value)),
+        stated=stated,
     )
     return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)))
 
@@ -104,6 +105,16 @@ def _read_meta(value: Mapping[str, Any]) -> dict[str, Any]:
     return dict(meta) if isinstance(meta, dict) else {}
 
 
-def _read_tags(value: Mapping[str, Any]) -> tuple[str, ...]:
+def _read_stated(value: Mapping[str, Any]) -> StatedFields:
+    """Read tags, the triple and the validity. ValueError: a time is none."""
     tags = value.get("tags")
-    return tuple(name for tag in tags if (name := clean_label(tag))) if isinstance(tags, list) else ()
+    named = tags.split(";") if isinstance(tags, str) else tags if isinstance(tags, list) else []
+    return StatedFields(
+        subject=clean_label(value.get("subject")),
+        predicate=clean_label(value.get("predicate")),
+        object=clean_label(value.get("object")),
+        category=clean_label(value.get("category")),
+        tags=tuple(name for tag in named if (name := clean_label(tag))),
+        valid_from=parse_moment(value.get("valid_from")),
+        valid_to=parse_moment(value.get("valid_to")),
+    )

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
-from engrams.formats import ExportedEdge, ExportedRecord, ImportFile, ParsedTurn, UnreadablePiece
+from engrams.formats import ExportedEdge, ExportedRecord, ExportFormat, ImportFile, ParsedTurn, UnreadablePiece
 from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.correctedwords import mask_corrected
+from engrams.read.entities.entityindex import EntityIndex
 from engrams.types import IMPORTED, HistoryEntry, ImportOptions, Kind, Receipt, Record, Scope, Status, Turn
 from engrams.write.ignoredfiles import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
 Progress = Callable[[int, int], None]
 _BATCH = 500
 _NAMED = 10
+_EXPORTED = tuple(status for status in Status if status is not Status.PURGED)
 EVERYONE = "*"
 _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 """Formats with a scope per conversation; the others hold one person's chats."""
@@ -153,11 +155,14 @@ def _mark(item: ParsedTurn, mark: str) -> ParsedTurn:
     return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark})) if mark else item
 
 
-def dump(path: Path, reach: ScopeReach, store: Store, format: Literal["jsonl", "markdown"], progress: Progress | None) -> int:
-    """Export everything in reach, oldest first, as JSONL or Markdown.
+def dump(path: Path, reach: ScopeReach, store: Store, format: ExportFormat, progress: Progress | None) -> int:
+    """Export everything in reach, oldest first; returns the number of records.
 
-    JSONL holds edges and history too. Returns the number of records."""
-    return formats.write(path, _iter_records(reach, store, format == "jsonl", progress), format, header={"scope": reach.owner.key})
+    JSONL holds edges and changes too; tables and vaults hold history; other formats what is current."""
+    net = EntityIndex(store).find(reach) if format == "obsidian" else None
+    past = (Status.ACTIVE, Status.SUPERSEDED) if format in ("csv", "obsidian") else (Status.ACTIVE,)
+    found = _iter_records(reach, store, _EXPORTED if format == "jsonl" else past, progress, full=format == "jsonl")
+    return formats.write(path, found, format, header={"scope": reach.owner.key}, net=net)
 
 
 def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[ParsedTurn]]]:
@@ -271,8 +276,9 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _iter_records(reach: ScopeReach, store: Store, full: bool, progress: Progress | None) -> Iterator[ExportedRecord | Record]:
-    statuses = tuple(status for status in Status if status is not Status.PURGED) if full else (Status.ACTIVE,)
+def _iter_records(
+    reach: ScopeReach, store: Store, statuses: tuple[Status, ...], progress: Progress | None, *, full: bool
+) -> Iterator[ExportedRecord | Record]:
     after, done = "", 0
     while True:
         page = store.find(RecordQuery(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH))

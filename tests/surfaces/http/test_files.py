@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
+import zipfile
 from collections.abc import Iterator
 
 import httpx2
@@ -219,3 +221,15 @@ def test_chosen_memories_are_exported(api: httpx2.Client, engine: MemoryEngine) 
     assert [line["record"]["id"] for line in lines if "record" in line] == ids[:1]
     assert any("history" in line for line in lines)
     assert api.post("/export", json={"ids": ["none"]}).status_code == 404
+
+
+def test_an_export_for_other_programs(api: httpx2.Client) -> None:
+    """The formats of other programs come with their names; a folder comes as a zip; an unknown one is refused."""
+    api.post("/import", content=json.dumps([{"text": "Ann lives in Lyon", "kind": "fact"}]))
+    table = api.get("/export", params={"format": "csv"})
+    assert (table.headers["content-type"].split(";")[0], "memory.csv" in table.headers["content-disposition"]) == ("text/csv", True)
+    assert "Ann lives in Lyon" in table.text
+    assert api.get("/export", params={"format": "mem0"}).json()["results"][0]["memory"] == "Ann lives in Lyon"
+    vault = zipfile.ZipFile(io.BytesIO(api.get("/export", params={"format": "obsidian"}).content))
+    assert "Home.md" in vault.namelist() and any(name.startswith("Memories/") for name in vault.namelist())
+    assert api.get("/export", params={"format": "word"}).status_code == 422

@@ -19,6 +19,7 @@ from engrams.types import ImportOptions, Scope
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
+    from engrams.formats import ExportFormat
 
 app = new_app()
 
@@ -77,22 +78,27 @@ def import_(
 @flatten_options
 def export(
     options: GlobalOptions,
-    target: Annotated[str, typer.Argument(help="The file to write (folder for markdown); `-` writes JSONL to standard output.")],
+    target: Annotated[str, typer.Argument(help="The file to write (folder for markdown and obsidian); `-` is standard output.")],
     format: Annotated[
-        Literal["jsonl", "markdown"], typer.Option(help="jsonl is complete and can be imported; markdown is for reading.")
+        Literal["jsonl", "markdown", "csv", "mem0", "langgraph", "letta", "obsidian"],
+        typer.Option(help="jsonl is complete and can be imported; markdown and obsidian are for reading; others for their programs."),
     ] = "jsonl",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file or folder.")] = False,
 ) -> None:
-    """Export every memory in the scope, with history and links."""
-    if target == "-" and format != "jsonl":
-        raise InputError("Markdown is a folder; it cannot go to standard output.", hint="Name a folder, or use --format jsonl.")
+    """Export every memory in the scope; as jsonl with history and links."""
+    from engrams import formats
+
+    if target == "-" and format in formats.FOLDERS:
+        raise InputError(f"The format {format} is a folder; it cannot go to standard output.", hint="Name a folder, or use --format jsonl.")
     path = Path(target)
-    if format == "jsonl" and path.is_dir():
+    if format not in formats.FOLDERS and path.is_dir():
         raise InputError(f"{target} is a folder.", hint=f"Name a file, such as {path / 'memory.jsonl'}, or use --format markdown.")
-    if target != "-" and not overwrite and _is_occupied(path):
+    again = format == "obsidian" and formats.is_vault(path)
+    if target != "-" and not overwrite and not again and _is_occupied(path):
         raise ConflictError(f"{target} exists already.", hint="Give --overwrite to replace it, or another name.")
     with options.open() as (engine, scope), show_progress("exporting", quiet=options.json) as bar:
-        number = _export_to_stdout(engine, scope, bar) if target == "-" else engine.dump(path, scope=scope, format=format, progress=bar)
+        to_stdout = target == "-"
+        number = _export_to_stdout(engine, scope, format, bar) if to_stdout else engine.dump(path, scope=scope, format=format, progress=bar)
     if target == "-":
         return
     if options.json:
@@ -201,11 +207,11 @@ def _is_occupied(path: Path) -> bool:
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
-def _export_to_stdout(engine: MemoryEngine, scope: tuple[str, ...], bar: Any) -> int:
+def _export_to_stdout(engine: MemoryEngine, scope: tuple[str, ...], format: ExportFormat, bar: Any) -> int:
     """Export to a temporary file first, so a failure prints nothing."""
     with tempfile.TemporaryDirectory(prefix="engrams-") as folder:
         path = Path(folder) / "export.jsonl"
-        number = engine.dump(path, scope=scope, format="jsonl", progress=bar)
+        number = engine.dump(path, scope=scope, format=format, progress=bar)
         with path.open(encoding="utf-8", newline="") as file:
             sys.stdout.reconfigure(encoding="utf-8") if hasattr(sys.stdout, "reconfigure") else None
             shutil.copyfileobj(file, sys.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from starlette.responses import StreamingResponse
 from engrams import formats
 from engrams.clock import now
 from engrams.errors import NotFoundError, RefusedError
-from engrams.formats import Format
+from engrams.formats import ExportFormat, Format
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
 from engrams.surfaces.http.rest.calleridentity import GitParam, IdentifiedCaller, ScopedCaller
@@ -33,6 +34,9 @@ _CHUNK = 64 * 1024
 _BAD = 1000
 
 FormatParam = Annotated[Literal["auto", Format], Query(description="What the file is; auto looks.")]
+ExportParam = Annotated[ExportFormat, Query(description="For whom; jsonl is complete.")]
+_SUFFIXES = {"markdown": "zip", "obsidian": "zip", "csv": "csv", "mem0": "json", "letta": "af"}
+_MEDIA = {"jsonl": "application/jsonl", "json": "application/json", "af": "application/json", "csv": "text/csv", "zip": "application/zip"}
 NameParam = Annotated[str, Query(description="The file's name: lists the import by it, and tells a table by .csv.", max_length=200)]
 UserParam = Annotated[str, Query(description="Of a file of several users, whose memories; * takes all.", max_length=200)]
 SkipParam = Annotated[bool, Query(description="Import what can be read of a broken file, too.")]
@@ -123,13 +127,13 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.get(
         "/export",
         response_class=StreamingResponse,
-        responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}, **error_responses()},
+        responses={200: {"content": {kind: {"schema": {"type": "string"}} for kind in _MEDIA.values()}}, **error_responses()},
     )
-    def export(caller: ScopedCaller) -> StreamingResponse:
+    def export(caller: ScopedCaller, format: ExportParam = "jsonl") -> StreamingResponse:
         """Export everything in the scope, with history and links, as JSON lines.
 
-        `/v1/import` takes the file."""
-        return _send_export(settings, lambda path: caller.engine.dump(path, scope=caller.scope))
+        `/v1/import` takes the file. `format`: for other programs; a folder comes as a zip."""
+        return _send_export(settings, lambda path: caller.engine.dump(path, scope=caller.scope, format=format), format)
 
     @routes.post(
         "/export",
@@ -287,18 +291,21 @@ def _incognito_error() -> RefusedError:
     return RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
 
 
-def _send_export(settings: Settings, dump: Callable[[Path], object]) -> StreamingResponse:
-    """Write an export into a folder of its own, and stream it."""
+def _send_export(settings: Settings, write: Callable[[Path], object], format: ExportFormat = "jsonl") -> StreamingResponse:
+    """Stream an export: a file, or the zip of a folder."""
     _require_disk(settings)
     folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
-    path = Path(folder.name) / "memory.jsonl"
+    suffix = _SUFFIXES.get(format, "jsonl")
+    path, whole = Path(folder.name) / f"memory.{suffix}", Path(folder.name) / "memory"
     try:
-        dump(path)
+        write(whole if suffix == "zip" else path)
+        if suffix == "zip":
+            shutil.make_archive(str(whole), "zip", whole)
     except BaseException:
         folder.cleanup()
         raise
-    headers = {"content-disposition": 'attachment; filename="memory.jsonl"'}
-    return StreamingResponse(_read_chunks(path), media_type="application/jsonl", headers=headers, background=BackgroundTask(folder.cleanup))
+    headers = {"content-disposition": f'attachment; filename="{path.name}"'}
+    return StreamingResponse(_read_chunks(path), media_type=_MEDIA[suffix], headers=headers, background=BackgroundTask(folder.cleanup))
 
 
 def _read_chunks(path: Path) -> Iterator[bytes]:

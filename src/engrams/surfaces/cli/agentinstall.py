@@ -45,7 +45,7 @@ def install(
         return
     if not options.json:
         say(clean(edit.diff).rstrip())
-    _confirm(edit.path, yes=yes)
+    confirm_change(edit.path, yes=yes)
     edit.apply()
     if options.json:
         emit(told)
@@ -54,16 +54,20 @@ def install(
     say(f"{installer.title} {'is disconnected from memory' if undo else 'has memory from its next session on'}. Undo with: {other}")
 
 
-def _hook_command(options: GlobalOptions) -> list[str]:
-    """Return the command with an absolute path: agents may have another PATH."""
+def find_program() -> Path:
+    """Find the absolute path of the command: what starts it may have another PATH."""
     program = shutil.which(sys.argv[0]) if Path(sys.argv[0]).stem == "engrams" else shutil.which("engrams")
-    beside = Path(sys.executable).with_name("engrams")
+    return Path(program or Path(sys.executable).with_name("engrams")).absolute()
+
+
+def _hook_command(options: GlobalOptions) -> list[str]:
     given = {"--home": options.home, "--user": options.user, "--project": options.project}
     named = [word for name, value in given.items() if value is not None for word in (name, value)]
-    return [str(Path(program or beside).absolute()), "hook", *named]
+    return [str(find_program()), "hook", *named]
 
 
-def _confirm(path: Path, *, yes: bool) -> None:
+def confirm_change(path: Path, *, yes: bool) -> None:
+    """Ask before a file is changed. RefusedError: nobody can be asked."""
     if yes:
         return
     if not sys.stdin.isatty():

@@ -1,0 +1,124 @@
+"""Commands service: the server as a systemd service of the user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.surfaces.cli.agentinstall import confirm_change, find_program
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.resultoutput import clean, emit, say
+
+app = new_app()
+service = new_app()
+app.add_typer(service, name="service", help="Run the server from login on, by systemd.")
+
+_NAME = "engrams.service"
+_UNIT = """[Unit]
+Description=engrams: memory for LLM agents
+After=network.target
+
+[Service]
+ExecStart={command}
+Restart=on-failure
+RestartSec=2
+TimeoutStopSec=30
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictSUIDSGID=yes
+
+[Install]
+WantedBy=default.target
+"""
+
+
+@service.command()
+@flatten_options
+def install(
+    options: GlobalOptions, yes: Annotated[bool, typer.Option("--yes", "-y", help="Write and start it without asking.")] = False
+) -> None:
+    """Write the service of your user, start it, and start it at every login.
+
+    It is shown first. --home goes into its command; everything else it takes from config.toml."""
+    file, home = _find_file(), options.home
+    words = [str(find_program()), "serve", *(["--home", str(Path(home).expanduser().absolute())] if home else [])]
+    unit = _UNIT.format(command=" ".join(map(_quote, words)))
+    if not options.json:
+        say(clean(unit).rstrip())
+    confirm_change(file, yes=yes)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(unit, "utf-8")
+    _call("daemon-reload")
+    _call("enable", _NAME)
+    _call("restart", _NAME)
+    if options.json:
+        emit({"file": file, "unit": unit})
+        return
+    say(f"Written to {file} and started. `engrams service status` tells how it is; `loginctl enable-linger` keeps it running after logout.")
+
+
+@service.command()
+@flatten_options
+def status(options: GlobalOptions) -> None:
+    """Tell if the service is there and runs, with its last lines.
+
+    Exit code 3: it is not installed."""
+    file = _find_file()
+    if not file.exists():
+        raise _missing(file)
+    state = _run("is-active", _NAME).stdout.strip()
+    if options.json:
+        emit({"file": file, "state": state})
+    else:
+        say(clean(_run("status", "--no-pager", _NAME).stdout.strip()) or state)
+
+
+@service.command()
+@flatten_options
+def remove(options: GlobalOptions) -> None:
+    """Stop the service and delete its file; memory stays."""
+    file = _find_file()
+    if not file.exists():
+        raise _missing(file)
+    _call("disable", "--now", _NAME)
+    file.unlink()
+    _call("daemon-reload")
+    emit({"file": file}) if options.json else say(f"Stopped, and {file} is deleted. Memory is untouched.")
+
+
+def _find_file() -> Path:
+    if not shutil.which("systemctl"):
+        raise InputError(
+            "There is no systemd here.", hint="Have your system start `engrams serve`; docs/guides/install.md has a container too."
+        )
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "systemd" / "user" / _NAME
+
+
+def _missing(file: Path) -> NotFoundError:
+    return NotFoundError(f"There is no service: {file} does not exist.", hint="`engrams service install` makes it.")
+
+
+def _quote(word: str) -> str:
+    """Quote a word of a command as systemd reads it."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"' if escaped != word or " " in word else word
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([shutil.which("systemctl") or "systemctl", "--user", *words], capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def _call(*words: str) -> None:
+    done = _run(*words)
+    if done.returncode:
+        raise RefusedError(
+            f"systemctl --user {words[0]} failed: {clean(done.stderr.strip())}",
+            hint="A service needs a session of your user's systemd: log in at the machine itself, or `loginctl enable-linger` first.",
+        )

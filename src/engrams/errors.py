@@ -17,6 +17,7 @@ EngramsError
 from __future__ import annotations
 
 import json
+import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -104,20 +105,31 @@ class ExtraError(EngramsError):
 
 
 def install_hint(extra: str) -> str:
-    """Say how to install an optional part, from the checkout if any."""
-    folder = _find_checkout()
-    return f"pip install '.[{extra}]' in {folder}" if folder else f"pip install 'engrams[{extra}]'"
+    """Say how to install an optional part.
+    It comes from where engrams came from, by the tool that installed it."""
+    source = _find_source()
+    place = f" in {source}" if source.is_dir() and source.name else ""
+    name = "." if place else source if source.name else "engrams"
+    for tool, receipt in _TOOLS.items():
+        if (Path(sys.prefix) / receipt).exists():
+            return f"{tool} install --force '{name}[all,{extra}]'{place}"
+    return f"pip install '{name}[{extra}]'{place}"
+
+
+_TOOLS = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
+"""Tools that give a command an environment without pip, and the file that they leave in it."""
 
 
 @cache
-def _find_checkout() -> str:
-    """Find the folder that engrams was installed from; empty: a published package."""
+def _find_source() -> Path:
+    """Find the checkout or file that engrams was installed from.
+    Without a name: a published package."""
     root = Path(__file__).parents[2]
     if (root / "pyproject.toml").is_file():
-        return str(root)
+        return root
     try:
         origin = json.loads(metadata.distribution("engrams").read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
-        return ""
+        return Path()
     path = Path(unquote(urlparse(str(origin.get("url", ""))).path))
-    return str(path) if "dir_info" in origin and (path / "pyproject.toml").is_file() else ""
+    return path if path.is_file() or (path / "pyproject.toml").is_file() else Path()

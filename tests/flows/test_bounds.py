@@ -86,7 +86,7 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_checkout", "models.embed.cosinescales.load_scale", "store.sqlite.schemasetup.expected_columns",
+    "errors._find_source", "models.embed.cosinescales.load_scale", "store.sqlite.schemasetup.expected_columns",
     "write.changedetection.pairfeatures._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
     "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",

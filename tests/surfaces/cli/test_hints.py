@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,13 @@ def test_places_that_are_wrong_say_so(engrams: Any, tmp_path: Path) -> None:
 def test_extras_are_installed_from_the_checkout() -> None:
     """In a checkout the hint names its folder, since nothing is published."""
     assert install_hint("server") == f"pip install '.[server]' in {ROOT}"
+
+
+def test_extras_are_installed_by_the_tool_that_installed_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the environment of a tool the hint names that tool: it has no pip; the command's other parts stay."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    (tmp_path / "uv-receipt.toml").touch()
+    assert install_hint("local") == f"uv tool install --force '.[all,local]' in {ROOT}"
 
 
 def test_synonyms_are_no_commands() -> None:

@@ -44,9 +44,9 @@ WantedBy=default.target
 def install(
     options: GlobalOptions, yes: Annotated[bool, typer.Option("--yes", "-y", help="Write and start it without asking.")] = False
 ) -> None:
-    """Write the service of your user, start it, and start it at every login.
+    """Start the server now and at every login.
 
-    It is shown first. --home goes into its command; everything else it takes from config.toml."""
+    The unit is shown first. --home goes into its command; everything else it takes from config.toml."""
     file, home = _find_file(), options.home
     words = [str(find_program()), "serve", *(["--home", str(Path(home).expanduser().absolute())] if home else [])]
     unit = _UNIT.format(command=" ".join(map(_quote, words)))

@@ -133,7 +133,7 @@ def chat(page: Page) -> None:
     if page.viewport_size != PHONE:
         page.locator(".why > summary").first.click()
     page.mouse.move(0, 0)
-    page.locator("#main").focus()
+    page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
 
 
 def several(page: Page) -> None:

@@ -43,6 +43,18 @@ def test_a_conflict_is_decided_by_a_press(window: Window) -> None:
     assert engine.get(red, scope=window.scope).status is Status.SUPERSEDED
 
 
+def test_a_report_says_what_a_cycle_found(window: Window) -> None:
+    """A cycle that finds a contradiction and changes no memory does not say that nothing had to change."""
+    engine = window.served.engine
+    red, blue = (engine.add(text, scope=window.scope).id for text in ("The lamp in the hall is red", "The hall has a blue lamp"))
+    engine.links.link(red, blue, scope=window.scope, type="contradicts")
+    window.go("garden")
+    window.page.get_by_role("button", name="Run now").first.click()
+    past = window.page.get_by_role("region", name="Last cycles")
+    expect(past.locator(".memory")).to_contain_text("1 contradiction found")
+    expect(past).not_to_contain_text("Nothing had to change")
+
+
 def test_the_garden_can_be_paused(window: Window) -> None:
     """The switch holds over a reload."""
     window.go("garden")

@@ -44,6 +44,17 @@ def test_hidden_memories_are_left_out_before_the_limit(offline: Served) -> None:
     assert not any("Machine note" in text for text in shown)
 
 
+def test_a_piece_of_a_note_file_is_no_memory_of_the_notebook(offline: Served) -> None:
+    """What the search knows from a daily note or a document is left out; a note that somebody gave stays."""
+    scope = ("user", "files")
+    offline.engine.add("The cellar key is green.", scope=scope, kind=Kind.NOTE)
+    offline.engine.add(
+        Turn("# 2026-11-22\n\n## 00:49 session end", meta={"note_file": "memory/2026-11-22.md"}), scope=scope, kind=Kind.NOTE
+    )
+    book = httpx2.get(offline.url + "/v1/notebook", headers={"x-engrams-user": "files"}).json()
+    assert [memory["text"] for topic in book["topics"] for memory in topic["memories"]] == ["The cellar key is green."]
+
+
 @pytest.mark.covers("S4.62")
 def test_an_unknown_owner_has_an_empty_notebook(offline: Served) -> None:
     """Somebody nobody knows sees an empty view, not a failure and not another's memories."""

@@ -129,6 +129,27 @@ def test_the_slider_goes_back_in_time(window: Window) -> None:
     expect(facts.filter(has_text="Lisbon")).to_have_count(1)
 
 
+def test_the_axis_names_no_time_twice(window: Window) -> None:
+    """Where all memories are of one day, the chart's axis names its hours, each once."""
+    window.tell("I live in Paris.")
+    for view, chart in (("timeline", "Memories by date"), ("charts", "Growth")):
+        window.go(view)
+        ticks = window.page.get_by_role("img", name=chart).locator(".tick")
+        expect(ticks.last).to_be_visible()
+        labels = [text for text in ticks.all_text_contents() if ":" in text]
+        assert labels
+        assert len(labels) == len(set(labels))
+
+
+def test_tiers_that_are_not_used_take_no_room(window: Window) -> None:
+    """Where memory has one tier, no empty column stands beside it, and the page says how to have more."""
+    window.tell("I keep bees.")
+    window.go("tiers")
+    expect(window.page.get_by_role("region", name="Recent")).to_be_visible()
+    expect(window.page.locator(".column").filter(visible=True)).to_have_count(1)
+    expect(window.page.get_by_text("tiers.enabled=true").filter(visible=True)).to_have_count(1)
+
+
 def test_a_failed_job_is_seen_and_tried_again(window: Window) -> None:
     """A dead letter is listed with its reason and counted in the navigation; one press puts it back to waiting."""
     store, now = window.served.engine.store, window.served.engine.now()

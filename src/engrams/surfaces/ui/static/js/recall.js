@@ -61,8 +61,8 @@ export function recallCard({ explained, note, closed = false, profile = [], lear
   const found = explained ? [chosenLists(explained, note, open), leftOut(explained, open), steps(explained)] : [];
   const content = [said && h("p", { class: "small soft" }, said), profile.length > 0 && profileList(profile, open), found, learned.length > 0 && learnedList(learned, open)];
   return h(
-    "aside",
-    { "aria-label": t("recalled_memories") },
+    "div",
+    { role: "group", "aria-label": t("recalled_memories") },
     h("details", { class: "recall", open: innerWidth > NARROW }, title, h("div", { class: "recall-body" }, content)),
   );
 }

@@ -43,6 +43,7 @@ def test_a_conflict_is_decided_by_a_press(window: Window) -> None:
     assert engine.get(red, scope=window.scope).status is Status.SUPERSEDED
 
 
+@pytest.mark.slow
 def test_a_report_says_what_a_cycle_found(window: Window) -> None:
     """A cycle that finds a contradiction and changes no memory does not say that nothing had to change."""
     engine = window.served.engine

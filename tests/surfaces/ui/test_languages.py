@@ -119,6 +119,7 @@ def test_the_browsers_language_is_spoken_and_another_can_be_chosen(window: Windo
     expect(window.page.get_by_role("heading", name="Einstellungen", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [{"locale": "pl-PL"}], indirect=True)
 def test_an_unknown_language_is_answered_in_english(window: Window) -> None:
     """A browser whose languages have no file is shown English."""
@@ -126,6 +127,7 @@ def test_an_unknown_language_is_answered_in_english(window: Window) -> None:
     expect(window.page.get_by_role("heading", name="Jobs")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_writing_from_right_to_left_keeps_its_direction(window: Window) -> None:
     """A memory in Arabic runs from right to left in a page that does not, and turns nothing around it in a message."""
     text = "أختي إيناس تعزف على التشيلو (bravo)."

@@ -233,6 +233,7 @@ def test_several_memories_are_forgotten_and_brought_back(window: Window) -> None
     assert {engine.get(id, scope=scope).status for id in ids} == {Status.ACTIVE}
 
 
+@pytest.mark.slow
 def test_several_memories_are_tagged_and_exported(window: Window) -> None:
     """Tags are added to those of each; an export holds the chosen ones alone, and can be imported again."""
     engine, scope = window.served.engine, window.scope
@@ -253,6 +254,7 @@ def test_several_memories_are_tagged_and_exported(window: Window) -> None:
         assert {record.text for record in other.list(scope=("user", "ann")).records} == set(HOUSE[:2])
 
 
+@pytest.mark.slow
 def test_several_memories_are_erased_with_the_places_that_were_looked_at(window: Window) -> None:
     """Erasing several asks once, says what was said goes too, and lists each place with its result."""
     engine, scope = window.served.engine, window.scope

@@ -129,6 +129,7 @@ def test_the_slider_goes_back_in_time(window: Window) -> None:
     expect(facts.filter(has_text="Lisbon")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_the_axis_names_no_time_twice(window: Window) -> None:
     """Where all memories are of one day, the chart's axis names its hours, each once."""
     window.tell("I live in Paris.")
@@ -141,6 +142,21 @@ def test_the_axis_names_no_time_twice(window: Window) -> None:
         assert len(labels) == len(set(labels))
 
 
+@pytest.mark.slow
+def test_a_topic_leads_to_its_place_in_the_graph(window: Window) -> None:
+    """A topic that is somebody's name opens the graph around it, and the way back to the whole."""
+    others = ("I live in Lisbon.", "I prefer tea.", "I work as a nurse.", "I'm allergic to peanuts.", "I bought a car.")
+    window.tell("My sister Ines plays the cello.", *others)
+    window.go("memories")
+    topic = window.page.get_by_role("region", name="Ines")
+    expect(topic.locator(".memory").first).to_be_visible()
+    topic.get_by_role("link", name="In the graph").click()
+    expect(window.page.get_by_role("button", name="Whole graph")).to_be_visible()
+    window.page.get_by_role("group", name="Show as").get_by_text("List").click()
+    expect(window.page.locator(".memory").filter(has_text="cello").first).to_be_visible()
+
+
+@pytest.mark.slow
 def test_tiers_that_are_not_used_take_no_room(window: Window) -> None:
     """Where memory has one tier, no empty column stands beside it, and the page says how to have more."""
     window.tell("I keep bees.")
@@ -257,6 +273,7 @@ def test_an_import_is_undone(window: Window) -> None:
     assert not window.page.get_by_role("button", name="Undo notes.txt").count()
 
 
+@pytest.mark.slow
 def test_several_files_are_imported_at_one_press_or_not_at_all(window: Window) -> None:
     """Each file shows its preview; one is taken out, the others go at one press."""
     window.go("import")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engrams.errors import ScopeError
@@ -47,10 +47,11 @@ class ParsedProxyRequest:
         """Render the request for the upstream, with ``memory`` if any."""
         return self.envelope.render(memory) if self.envelope else self.raw
 
-    def contains(self, text: str) -> bool:
-        """Return True if a message of this request holds the text."""
-        messages = self.envelope.messages if self.envelope else ()
-        return any(text in text_of(message.get("content")) for message in messages if isinstance(message, dict))
+    def contains_all(self, texts: Sequence[str]) -> bool:
+        """Return True if messages of this request hold every text."""
+        messages = self.envelope.messages if texts and self.envelope else ()
+        said = [text_of(message.get("content")) for message in messages if isinstance(message, dict)]
+        return all(any(text in each for each in said) for text in texts)
 
     def note_answer(self, id: str) -> None:
         """Remember the answer's id, which the next request may name."""
@@ -160,18 +161,17 @@ def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> b
 
 
 def _is_task_prompt(message: Json, last: bool) -> bool:
-    if not isinstance(message, dict):
+    role = message.get("role") if isinstance(message, dict) else None
+    if role not in ("system", "developer") and not (role == "user" and last):
         return False
     text = text_of(message.get("content"))
     head = text[:_HEAD]
-    match message.get("role"):
-        case "user" if last:
+    match role:
+        case "user":
             task = _SECTIONED.match(head)
             return bool(task and _PRODUCT.search(task[1]) and _OUTPUT.search(text))
-        case "system" | "developer":
-            return bool(_ORDER.search(head) and _JSON.search(text))
         case _:
-            return False
+            return bool(_ORDER.search(head) and _JSON.search(text))
 
 
 _MOST = 10_000

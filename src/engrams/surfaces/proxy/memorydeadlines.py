@@ -168,7 +168,7 @@ class TimeLimitedEngine:
 
     def _use_context(self, chat_request: ParsedProxyRequest, context: Context) -> RequestMemoryContext:
         """Drop irrelevant memories and those the conversation already holds."""
-        known = all(chat_request.contains(hit.record.text) for hit in context.hits)
+        known = chat_request.contains_all([hit.record.text for hit in context.hits])
         hits = () if context.abstain or known else context.hits
         text = context.text if hits else "\n\n".join(part for part in (context.prefix, context.summary) if part)
         note = f"used:{len(hits)}" if text else "none"

@@ -9,7 +9,6 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from engrams.errors import EngramsError, ModelError
-from engrams.models.httpclient import HttpClient, parse_address
 from engrams.ports import DiscoveredModelServer
 
 _NO_CHAT = re.compile(r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora", re.IGNORECASE)
@@ -33,6 +32,8 @@ def find_model_servers(places: Sequence[DiscoveredModelServer] = LOCAL_SERVERS, 
 
 def list_models(server: DiscoveredModelServer, key: str, seconds: float) -> tuple[str, ...]:
     """List the models that may chat; empty without an answer in time."""
+    from engrams.models.httpclient import HttpClient
+
     try:
         client = HttpClient(server.url, {"authorization": f"Bearer {key}"} if key else {})
     except EngramsError:
@@ -57,6 +58,8 @@ def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> Discovere
     """Find out which protocol a server speaks, and its models.
 
     SettingsError: no address. ModelError: it lists no models."""
+    from engrams.models.httpclient import parse_address
+
     address = parse_address(url)
     root, parts = address.removesuffix("/v1").removesuffix("/api"), urlsplit(address)
     openai, ollama = DiscoveredModelServer(address, "openai", address), DiscoveredModelServer(address, "ollama", root)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, tokens
 
-_MARK_AT_END = re.compile(r"[?？؟][^\w?？؟]*$")
-_OTHER_SENTENCE = re.compile(r"[.!]\s+\S|[。\n]\s*\S")
+_MARK_AT_END = late_pattern(r"[?？؟][^\w?？؟]*$")
+_OTHER_SENTENCE = late_pattern(r"[.!]\s+\S|[。\n]\s*\S")
 
 _AUX = (
     r"(?:am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|might|must)(?:n't)?\b"
@@ -16,7 +15,7 @@ _AUX = (
 )
 _SUBJECT = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|the|any\w*|my|your|his|her|our|their|[a-z]+'s)\b"
 _OPENING = r"^\W*(?:(?:so|and|but|well|hey|hi|oh|ok|okay|um|wow|please)\b[\s,]*)*"
-_ASKING = re.compile(
+_ASKING = late_pattern(
     _OPENING + r"(?:"
     r"(?:who|what|where|when|why|how)'(?:s|re|d|ll|ve)\b"
     rf"|(?:whom?|whose|what|which|where|when|why|how)\s+(?!(?:i|you|he|she|it|we|they|an?)\b)(?:[\w'-]+\s+){{0,3}}?(?:{_AUX})"
@@ -29,7 +28,7 @@ _ASKING = re.compile(
     r"|(?:pourquoi|combien|est-ce|qu'est-ce|quand est-ce|ou est|qui est|quel(?:le)?s? (?:est|sont))\b"
     r"|(?:谁|誰|什么|什麼|为什么|為什麼|怎么|怎麼|几|幾|多少|何|いつ|どこ|誰が|なぜ))"
 )
-_ASKING_AT_END = re.compile(r"(?:吗|嗎|呢|么|か)\W*$")
+_ASKING_AT_END = late_pattern(r"(?:吗|嗎|呢|么|か)\W*$")
 
 
 def is_question(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.measures import is_question, word_count
 from engrams.text.normalize import fold
 
@@ -11,12 +12,12 @@ _LONGEST = 300
 """Characters of the longest text that is looked at: longer ones tell something."""
 _REQUEST_WORDS = 15
 
-_SENTENCES = re.compile(r"(?<=[.!?])(?=\s)\s*|(?<=[。！？])|\n+")
-_CLAUSES = re.compile(r"\s*[,;:，；：、]\s*|\s+-\s+")
-_GREETING = re.compile(
+_SENTENCES = late_pattern(r"(?<=[.!?])(?=\s)\s*|(?<=[。！？])|\n+")
+_CLAUSES = late_pattern(r"\s*[,;:，；：、]\s*|\s+-\s+")
+_GREETING = late_pattern(
     r"(?:hi|hey|hello|hallo|ok(?:ay)?|please|thanks|thank you|bitte|danke|hola|gracias|bonjour|salut|merci|你好|请问|こんにちは)\b"
 )
-_CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_CJK = late_pattern(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 _ENGLISH = (
     r"(?:so|and|but|well|then|now|also|by the way|actually|again)?\s*"
@@ -34,32 +35,32 @@ _FRENCH = (
     r"(?:et )?(?:qui|que|quoi|quand|ou|comment|pourquoi|combien|quel(?:le)?s?|est-ce|qu'est-ce|sais-tu|peux-tu|connais-tu"
     r"|a quel(?:le)?|te souviens|tu (?:sais|connais|te souviens)|[a-z']+-(?:je|tu|il|elle|on|nous|vous|t-il|t-elle))\b"
 )
-_OPENS = re.compile(rf"\W*(?:{_ENGLISH}|{_GERMAN}|{_SPANISH}|{_FRENCH})")
-_CHINESE = re.compile(r"谁|誰|什么|什麼|哪|怎么|怎麼|怎样|为什么|為什麼|为何|多少|几|幾|何时|是不是|有没有|有沒有|能不能|吗|嗎|呢")
-_JAPANESE = re.compile(r"どこ|何|なん|誰|だれ|いつ|なぜ|どう|どの|どれ|どんな|いくら|いくつ|か\W*$")
+_OPENS = late_pattern(rf"\W*(?:{_ENGLISH}|{_GERMAN}|{_SPANISH}|{_FRENCH})")
+_CHINESE = late_pattern(r"谁|誰|什么|什麼|哪|怎么|怎麼|怎样|为什么|為什麼|为何|多少|几|幾|何时|是不是|有没有|有沒有|能不能|吗|嗎|呢")
+_JAPANESE = late_pattern(r"どこ|何|なん|誰|だれ|いつ|なぜ|どう|どの|どれ|どんな|いくら|いくつ|か\W*$")
 
 # A clause that tells something of its own, so that the message is more than a question.
-_TELLS = re.compile(
+_TELLS = late_pattern(
     r"\W*(?:(?:and|but|because|since|as|so) )?(?:i|we)(?:'(?:m|ve|d|re|ll))?\b"
     r"|\W*(?:my|our) [^?]*\b(?:is|are|was|were|has|have|had|wants?|needs?)\b"
     r"|\W*(?:und |aber |weil )?(?:ich|wir)\b|\W*(?:y |pero |porque )?(?:yo|soy|tengo|estoy|vivo|nosotros|me)\b"
     r"|\W*(?:et |mais )?(?:je|j'|nous|on)\b"
 )
-_REASON = re.compile(
+_REASON = late_pattern(
     r"\b(?:because|since|given that|now that|considering(?: that)?|seeing that|as) (?:i|we|my|our)\b"
     r"|\b(?:weil|da|nachdem|wenn) (?:ich|wir|mein\w*)\b"
     r"|\b(?:porque|ya que|como) (?:soy|tengo|estoy|yo|mi|vivo)\b|\b(?:parce que|puisque|comme|car) (?:je|j'|mon|ma|nous)"
 )
 _OWN = r"(?:my|our|i'm|i am|i have|i've|we)"
-_NEWS = re.compile(r"\W*(?:did you (?:know|hear)|guess what|(?:how|what) about)\b")
-_FAVOUR = re.compile(
+_NEWS = late_pattern(r"\W*(?:did you (?:know|hear)|guess what|(?:how|what) about)\b")
+_FAVOUR = late_pattern(
     r"\W*(?:(?:can|could|would|will) you(?! (?:please )?(?:tell|remind|say|show|list|recall|remember|look|find|check))"
     r"|do you know(?! (?:who|what|where|when|why|how|which|if|whether|that|my|about))|(?:is|are) there|any)\b"
     rf"[^?]*\b{_OWN}\b"
 )
-_NAMED = re.compile(r"\b[Mm]y [a-z]+(?: [a-z]+)? [A-Z][a-z]+|\b[Mm]y\b[^?]*\d|\d[^?]*\b[Mm]y\b")
+_NAMED = late_pattern(r"\b[Mm]y [a-z]+(?: [a-z]+)? [A-Z][a-z]+|\b[Mm]y\b[^?]*\d|\d[^?]*\b[Mm]y\b")
 
-_REQUEST = re.compile(
+_REQUEST = late_pattern(
     r"\W*(?:please |now |ok(?:ay)? |then |(?:can|could|would|will) you (?:please )?)*"
     r"(?:refactor|debug|rewrite|rename|implement|summari[sz]e|translate|explain|describe|compare|calculate|compute|convert|proofread|generate"
     r"|(?:fix|review|draft|format|write|create|run|test|build|compile|deploy|commit|search|look up|list|find|check|update|add|delete|open)"
@@ -69,7 +70,7 @@ _REQUEST = re.compile(
     r"|traduis|explique|ecris|montre(?:-moi)?)\b"
     r"|\W*(?:请|請)?(?:帮我|幫我)?(?:重构|解释|翻译|总结|改写|检查)|.{0,40}(?:説明|翻訳|要約|リファクタリング)して(?:ください|くれ)?\W*$"
 )
-_LASTING = re.compile(
+_LASTING = late_pattern(
     r"\b(?:always|never|from now on|every|whenever|don't|do not|prefer|remember|note|i|i'm|i've|my|we|our|use|immer"
     r"|nie|siempre|nunca|toujours|jamais|mein\w*|ich|mi|mis|yo|mon|ma|mes|je)\b|总是|永远|以后|我|いつも|必ず|私"
 )
@@ -86,7 +87,7 @@ def is_asking(text: str) -> bool:
     return bool(asking) and all(_is_pure_question(sentence) or _is_request(sentence) for sentence in asking)
 
 
-_ASKS_TO_TELL = re.compile(
+_ASKS_TO_TELL = late_pattern(
     r"\W*(?:please |now |(?:can|could|would|will) you (?:please )?)*(?:tell|remind) me\b(?! to\b)"
     r"|.{0,20}\b(?:what do you know|do you remember)\b"
     r"|\W*(?:sag|erinnere?) mi(?:r|ch)\b|\W*(?:dime|recuerdame|dis-moi|rappelle-moi)\b|.{0,8}(?:告诉我|教えて)"

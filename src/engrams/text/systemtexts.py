@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_TAG = re.compile(
+from engrams.text.latepatterns import late_pattern
+
+_TAG = late_pattern(
     r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|recalled|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
     r"|function_results|function_calls|local-command-\w{1,30}|command-\w{1,30}|ide_\w{1,30}|(?:uploaded_|attached_|opened_|current_)files?"
     r"|files?|(?:final_)?file_contents?|documents?|attachments?)\b[^<>]{0,200}>",
@@ -12,13 +14,13 @@ _TAG = re.compile(
 )
 # Tags whose content is noise up to the end of the text if the closing tag is missing.
 _CUT = frozenset(("system-reminder", "system_reminder", "tool_result", "tool_results", "function_results", "environment_details"))
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_LINE = re.compile(
+_CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_LINE = late_pattern(
     r"^[ \t]*(?:\[(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|(?:tool|function)[ _-](?:result|output|call|use)s?[ \t]*:.*"
     r"|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*|\[request interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_BLANKS = re.compile(r"\n{3,}")
+_BLANKS = late_pattern(r"\n{3,}")
 
 
 def remove_system_texts(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stems import LANGUAGES, find_languages, is_frequent, stem_all, stem_word
 from engrams.text.stopwords import HAN_FUNCTION, STOP
@@ -28,11 +29,11 @@ _BEYOND_WORDS = "\u0e00"
 _BEYOND_LATIN = "\u0250"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _NUMBER = r"\d{1,3}(?:,\d{3}){1,9}(?!,?\d)"
-_ASCII = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
+_ASCII = late_pattern(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
 
-_ELIDED = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
-_CONTRACTED = re.compile(r"'(?:s|m|re|ve|ll|d)$")
-_ORDINAL = re.compile(r"(?<!\d)(\d++)(?:st|nd|rd|th)$")
+_ELIDED = late_pattern(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
+_CONTRACTED = late_pattern(r"'(?:s|m|re|ve|ll|d)$")
+_ORDINAL = late_pattern(r"(?<!\d)(\d++)(?:st|nd|rd|th)$")
 _LONGEST = 64
 _EMOJI = 0x2600
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -38,7 +39,7 @@ _SMALL_TALK = word_set("""
     привет спасибо пока да нет хорошо здравствуйте
     """)
 
-_NOISE = re.compile(
+_NOISE = late_pattern(
     r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
     r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed out|time-?out)\b"
     r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
@@ -53,7 +54,7 @@ _NOISE = re.compile(
 _NOISE_SHARE = 400
 
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
-_FIRST_PERSON = re.compile(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
+_FIRST_PERSON = late_pattern(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
 
 
 def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> StageDecision | None:

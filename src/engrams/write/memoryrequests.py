@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
@@ -86,10 +86,10 @@ _JAPANESE = (
     r"|覚え(?:てい|ておか|とか)?ないで|(?:記録|メモリ|履歴)には?残さないで"
     r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)|ここだけの話|内緒(?:にして|でお願い|だよ|ね)"
 )
-_REQUEST = re.compile("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
+_REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
 
 # "My boss said don't save this": right before the words, with a subject that is not the writer.
-_REPORTED = re.compile(
+_REPORTED = late_pattern(
     r"\b(?:said|says?|saying|told|tells|asked|asks|wants?|wanted|warned|wrote|writes|reads|insisted|reminded|ordered|begged)"
     r"(?: (?:me|us|him|her|them|everyone|you))?(?: (?:to|that|not to))?[\s:,\"'-]*$"
     r"|\b(?:sagte|sagt|gesagt|meinte|meint|bat|schrieb|schreibt)(?: (?:mir|uns))?[\s:,\"-]*$"
@@ -97,15 +97,15 @@ _REPORTED = re.compile(
     r"|\b(?:a dit|dit|disait|a demande|ecrit)(?: (?:de|que))?[\s:,\"-]*$"
     r"|(?:说|說|讲|告诉|告訴|叫|让|讓|要求)(?:我|我们|我們|他|她|大家)?[\s:,，\"-]*$"
 )
-_OWN_WORDS = re.compile(
+_OWN_WORDS = late_pattern(
     r"\b(?:i|we)(?:'ve| have| had)? (?:already |just )?(?:said|say|told|tell|asked|ask|want|wanted)\b[^.!?\n]*$"
     r"|\b(?:ich|yo|je|j'ai)\b[^.!?\n]{0,20}$|我(?:已经)?(?:说|說|跟你说|告诉你)[^。！？\n]{0,6}$"
 )
-_REPORTED_AFTER = re.compile(r"(?:ください|下さい|ね|よ|欲しい|ほしい)*[」』\"]?\s*(?:と|って)(?:言|い[わっう]|書|頼|注意|指示)")
+_REPORTED_AFTER = late_pattern(r"(?:ください|下さい|ね|よ|欲しい|ほしい)*[」』\"]?\s*(?:と|って)(?:言|い[わっう]|書|頼|注意|指示)")
 _BARE = 100
 _POLITE = frozenset(("please", "thanks", "thank", "bitte", "danke", "merci", "plait", "svp", "stp", "favor", "gracias", "ください"))
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
-_CONTROL = re.compile(
+_CONTROL = late_pattern(
     r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
     r"|it|any of (?:this|that|it)"
     r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
@@ -121,7 +121,7 @@ _CONTROL = re.compile(
     r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
     r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
 )
-_NEVER_FORGET = re.compile(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
+_NEVER_FORGET = late_pattern(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
 
 
 def is_control(text: str) -> bool:

@@ -6,24 +6,25 @@ import ipaddress
 import re
 from collections.abc import Callable
 
+from engrams.text.latepatterns import late_pattern
 from engrams.write.secrets import SecretFinding
 
-_CARD = re.compile(r"(?<![\w.+-])(?:\d[ -]?){12,18}\d(?![\w-])")
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?!\w)")
-_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}+@(?:[\w-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
-_PHONE = re.compile(
+_CARD = late_pattern(r"(?<![\w.+-])(?:\d[ -]?){12,18}\d(?![\w-])")
+_IBAN = late_pattern(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?!\w)")
+_EMAIL = late_pattern(r"(?<![\w.+%-])[\w.+%-]{1,64}+@(?:[\w-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
+_PHONE = late_pattern(
     r"(?<![\w./:+-])(?:\+\d{1,3}[ .-]?(?:\(0\))?|\(\d{2,5}\)[ .-]?|0\d{1,4}[ ./-])(?:\d[ .-]?){5,11}\d(?![\w-])"
     r"|(?<![\w./:+-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
 )
-_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]|\.\d)")
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:.])")
-_SSN = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
-_PASSPORT = re.compile(
+_IPV4 = late_pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]|\.\d)")
+_IPV6 = late_pattern(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:.])")
+_SSN = late_pattern(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+_PASSPORT = late_pattern(
     r"\b(?:passport|passeport|pasaporte|reisepass|passnummer|personalausweis|identity card|id card|driver'?s? licen[cs]e)\w*"
     r"(?:\s+(?:number|no\.?|nummer|nr\.?|id))?(?:\s+(?:is|was|ist|lautet|es|est))?\s*[:#]?\s*(?P<number>[A-Z0-9][A-Z0-9-]{4,14})\b",
     re.IGNORECASE,
 )
-_DATE = re.compile(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
+_DATE = late_pattern(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
 
 
 def scan(text: str) -> tuple[SecretFinding, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from engrams.text.latepatterns import late_pattern
 from engrams.write.secretpatterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 
 
@@ -36,10 +37,10 @@ class _SecretRule:
 
 _SHORTEST = 6
 # Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
-_RUN = re.compile(r"\S{16}")
+_RUN = late_pattern(r"\S{16}")
 _ANYHOW = frozenset(("private-key", "putty-key", "url-password", "odbc-password", "netrc", "curl-user"))
 _ENTROPY = 2.9
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late_pattern(
     r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
     r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
     r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"

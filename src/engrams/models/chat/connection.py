@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from engrams.clock import now
 from engrams.errors import EngramsError, SettingsError
 from engrams.models.chat.chatfactory import choose_chat
-from engrams.models.httpclient import is_local
 from engrams.ports import ChatModel, ChatModelMeasurement, Clock, MeasurableChat, ModelUsageLedger
 from engrams.settings import ChatSettings
 
@@ -133,6 +132,8 @@ def describe_destination(chat: ChatSettings) -> str:
     if chat.provider == "none":
         return "Nothing is sent to a language model."
     scheme, host = _server_of(chat)
+    from engrams.models.httpclient import is_local
+
     place = "which is this machine" if is_local(host) else f"which is another machine{'' if scheme == 'https' else ', without encryption'}"
     return (
         f"What is learned from is sent to {scheme}://{host}, {place}: messages, the turns around them, and the memories that they are "

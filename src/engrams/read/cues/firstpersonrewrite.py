@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from engrams.read.cues.namementions import NameMention
+from engrams.text.latepatterns import late_pattern
 
 _WORDS = {
     "en": {"I": "I", "me": "me", "my": "my", "you": "you", "your": "your", "we": "we", "our": "our"},
@@ -17,19 +18,19 @@ _WORDS = {
     "zh": {"I": "我", "me": "我", "my": "我的", "you": "你", "your": "你的", "we": "我们", "our": "我们的"},
     "ja": {"I": "私", "me": "私", "my": "私の", "you": "あなた", "your": "あなたの", "we": "私たち", "our": "私たちの"},
 }
-_OBJECT = re.compile(
+_OBJECT = late_pattern(
     r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|mit|für|von|über|zu|con|para|sobre|de|avec|pour|sur|chez|motivate[sd]?"
     r"|inspire[sd]?|help(?:s|ed)?|support(?:s|ed)?|makes?|made|remind(?:s|ed)?|gives?|gave|tell|told|let|want(?:s|ed)?)\s+\Z",
     re.IGNORECASE,
 )
-_HONORIFIC = re.compile("さん|ちゃん|くん|君|様|先生|先輩")
+_HONORIFIC = late_pattern("さん|ちゃん|くん|君|様|先生|先輩")
 # "the sister of X" in languages without a possessive ending; the name is \0 by then.
 _OWNED = {
-    "es": re.compile(r"\b(?:el|la)\s+(\w+)\s+de\s+\0", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:le\s+|la\s+|l['’])(\w+)\s+de\s+\0", re.IGNORECASE),
+    "es": late_pattern(r"\b(?:el|la)\s+(\w+)\s+de\s+\0", re.IGNORECASE),
+    "fr": late_pattern(r"\b(?:le\s+|la\s+|l['’])(\w+)\s+de\s+\0", re.IGNORECASE),
 }
 # "Ann and Bob" became "we and we": keep one; all but the last are marked by \1.
-_JOINED = re.compile(
+_JOINED = late_pattern(
     "\1(?:we|our|wir|unser|nosotros|nuestro|nous|notre|我们的?|私たちの?)\\s*(?:,|&|and|und|y|et|和|跟|与|と)\\s*(?:both\\s+)?"
 )
 _PRONOUNS = {
@@ -45,12 +46,12 @@ _PRONOUNS = {
     "himself": "myself",
     "themselves": "myself",
 }
-_PRONOUN = re.compile(rf"\b(?:her|{'|'.join(_PRONOUNS)})\b", re.IGNORECASE)
-_NOUN_NEXT = re.compile(
+_PRONOUN = late_pattern(rf"\b(?:her|{'|'.join(_PRONOUNS)})\b", re.IGNORECASE)
+_NOUN_NEXT = late_pattern(
     r"\s+(?!(?:to|in|on|at|by|for|with|from|and|or|when|while|after|before|during|about|as|if|that|be|feel|do)\b)[^\W\d_]", re.IGNORECASE
 )
 _AGREE = tuple(
-    (re.compile(pattern, re.IGNORECASE), said)
+    (late_pattern(pattern, re.IGNORECASE), said)
     for pattern, said in (
         (r"\bdoes\s+((?:not\s+)?I)\b", r"do \1"),
         (r"\bdoesn['’]t\s+I\b", "don't I"),
@@ -76,12 +77,12 @@ _AGREE = tuple(
     )
 )
 _SWAPS = {"you": "I", "your": "my", "yours": "mine", "yourself": "myself", "me": "you", "i": "you", "my": "your", "mine": "yours"}
-_SWAP = re.compile(r"\b(?:you|your|yours|yourself|me|I|my|mine)\b")
-_ASKER = re.compile(r"\b(?:I|me|my|mine)\b")
+_SWAP = late_pattern(r"\b(?:you|your|yours|yourself|me|I|my|mine)\b")
+_ASKER = late_pattern(r"\b(?:I|me|my|mine)\b")
 
 
 # Polite openings, which say nothing about the answer.
-_POLITE = re.compile(
+_POLITE = late_pattern(
     r"\A\W*(?:(?:please|hey|hi|ok|okay|so)\b[\s,]*)*(?:"
     r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:tell|remind|show)\s+me\s+(?:again\s+)?(?:please\s+)?(?:about\s+)?"
     r"|do\s+you\s+(?:still\s+)?(?:remember|recall|know)\s+(?:if\s+|whether\s+)?"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.textcaches import text_cache
@@ -15,12 +16,12 @@ Role: TypeAlias = Literal["", "user", "assistant"]
 
 ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
 _NOBODY = frozenset((*ROLES, "system", "tool"))
-_WORD = re.compile("[a-zA-Z]+(?:-[a-zA-Z]+)*")
+_WORD = late_pattern("[a-zA-Z]+(?:-[a-zA-Z]+)*")
 # Compiled on first use: large ranges take milliseconds.
 _CJK = "\u3040-\u9fff\uac00-\ud7af"
 _ANY_WORD = rf"[^\W\d_{_CJK}]+(?:-[^\W\d_{_CJK}]+)*"
 _UNSPACED = f"[{_CJK}]"
-_OPENING = re.compile('(?:^|[.!?¿¡:\n"“«])[\\s"“«¿¡]*\\Z')
+_OPENING = late_pattern('(?:^|[.!?¿¡:\n"“«])[\\s"“«¿¡]*\\Z')
 _LOOK = 6
 
 
@@ -194,13 +195,13 @@ _ASK = "|".join(
         )
     )
 )
-_VIEW = re.compile(r"\b(?:according\s+to|laut|segun|selon|d'apres|in\s+the\s+(?:opinion|view|words)\s+of)\s+\Z")
-_SUBJECT = re.compile(rf"\b(?:{_ASK})\s+(?:both\s+|not\s+|also\s+|still\s+|ever\s+|usually\s+|often\s+)?\Z")
-_OBJECT = re.compile(
+_VIEW = late_pattern(r"\b(?:according\s+to|laut|segun|selon|d'apres|in\s+the\s+(?:opinion|view|words)\s+of)\s+\Z")
+_SUBJECT = late_pattern(rf"\b(?:{_ASK})\s+(?:both\s+|not\s+|also\s+|still\s+|ever\s+|usually\s+|often\s+)?\Z")
+_OBJECT = late_pattern(
     r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|and|mit|fur|von|uber|zu|an|con|para|sobre|de|a|avec|pour|sur|chez|et|y|und)"
     r"\s+(?:his\s+|her\s+|their\s+)?\Z"
 )
-_JOINS = re.compile(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
+_JOINS = late_pattern(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 
 
 def asked_speakers(query: str, named: Sequence[NameMention]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from engrams.read.cues import firstpersonrewrite, namementions
 from engrams.read.cues.conversationquery import TAIL
 from engrams.read.cues.namementions import Role
+from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.timephrases import TimeSpan, detect_language, find_times
 from engrams.types import Json
@@ -78,9 +79,9 @@ _KINDS: dict[QuestionKind, tuple[str, ...]] = {
         r"(?:ましたか|ですか|ますか)\W*$",
     ),
 }
-_KIND_PATTERNS = tuple((kind, re.compile("|".join(patterns))) for kind, patterns in _KINDS.items())
-_WHEN = re.compile("|".join(_KINDS["when"]))
-_LATEST = re.compile(
+_KIND_PATTERNS = tuple((kind, late_pattern("|".join(patterns))) for kind, patterns in _KINDS.items())
+_WHEN = late_pattern("|".join(_KINDS["when"]))
+_LATEST = late_pattern(
     "|".join(
         (
             r"\b(?:currently|now|nowadays|these\s+days|still|at\s+the\s+moment|right\s+now|at\s+present|presently|latest|most\s+recent(?:ly)?|current)\b",
@@ -93,7 +94,7 @@ _LATEST = re.compile(
         )
     )
 )
-_PAST = re.compile(
+_PAST = late_pattern(
     "|".join(
         (
             r"\buse[d]?\s+to\b|\b(?:before|originally|previous(?:ly)?|former(?:ly)?|in\s+the\s+past|back\s+then|at\s+first|initial(?:ly)?|earlier|once)\b",
@@ -106,7 +107,7 @@ _PAST = re.compile(
         )
     )
 )
-_COURSE = re.compile(
+_COURSE = late_pattern(
     "|".join(
         (
             r"\b(?:in\s+(?:what|which)\s+order|order\s+in\s+which|chronolog\w+|timeline|over\s+time|overview|summar(?:y|ies|i[sz]\w+))\b",
@@ -121,8 +122,8 @@ _COURSE = re.compile(
     )
 )
 _ASKING = "what|when|where|who|why|how|which|did|does|was|wann|wo|wer|warum|wie|cuando|donde|quien|como|quand|ou|qui|comment"
-_SPLIT = re.compile(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
-_SPLIT_UNSPACED = re.compile(r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
+_SPLIT = late_pattern(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
+_SPLIT_UNSPACED = late_pattern(r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
 
 
 def question_kind(folded: str) -> QuestionKind:
@@ -176,8 +177,8 @@ _ASSISTANT = (
     r"[你您].{0,4}(?:说|說|推荐|推薦|建议|建議|提到)",
     r"(?:あなた|君).{0,6}(?:言|勧|提案)",
 )
-_USER_PATTERNS = {name: re.compile(pattern) for name, pattern in _USER.items()}
-_ASSISTANT_PATTERN = re.compile("|".join(_ASSISTANT))
+_USER_PATTERNS = {name: late_pattern(pattern) for name, pattern in _USER.items()}
+_ASSISTANT_PATTERN = late_pattern("|".join(_ASSISTANT))
 
 
 def asked_role(folded: str, language: str) -> Role:

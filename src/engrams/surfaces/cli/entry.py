@@ -4,6 +4,7 @@ Loaded by every command: only small modules of the standard library."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,11 @@ def run() -> NoReturn:
         from engrams import __version__
 
         print(__version__)
+        sys.exit(0)
+    if arguments in (["--help"], ["-h"]):
+        from engrams.surfaces.cli.commandhelp import format_overview
+
+        sys.stdout.write(format_overview())
         sys.exit(0)
     if arguments[:1] == ["hook"] and not _HELP & set(arguments):
         sys.exit(import_module("engrams.surfaces.hook.hookentry").main(arguments[1:]))
@@ -46,6 +52,7 @@ def ask_server(arguments: Sequence[str]) -> int | None:
     client = CommandClient(arguments, find_option(arguments, "--home"))
     answer = client.ask()
     if answer is None:
+        gc.disable()  # modules and an index are many lasting objects, and this command is short
         _share_identity(client.key, client.at, client.reason)
         return None
     if "--verbose" in arguments:

@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperGroup
 
 from engrams.errors import BudgetError, EncryptionError, EngramsError, ModelError, NotFoundError, RefusedError, StoreError
+from engrams.surfaces.cli.commandhelp import ABOUT, MORE
 from engrams.surfaces.cli.commandtable import COMMANDS, arrange
 from engrams.surfaces.cli.resultoutput import note
 
@@ -107,9 +108,9 @@ def _print_version(asked: bool) -> None:
 _VERSION = typer.Option(False, "--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
 
 
-@app.callback(epilog="Every command takes --json, --home and --user; `engrams COMMAND --help` shows the rest.")
+@app.callback(help=ABOUT, epilog=MORE)
 def engrams(version: bool = _VERSION) -> None:
-    """Durable, layered, explainable memory for LLM agents."""
+    """Take the options that stand before any command."""
 
 
 def exit_code(problem: EngramsError) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.timephrases.calendarmath import LocalInterval
 
 PartKind: TypeAlias = Literal[
@@ -95,8 +96,8 @@ class TimeRuleMatch:
         return found[1] if found else ""
 
 
-_LAST_WORD = re.compile(r"([^\W_]+)'?[\s,(-]*\Z")
-_NEXT_WORD = re.compile(r"[\s,]*([^\W_]+)")
+_LAST_WORD = late_pattern(r"([^\W_]+)'?[\s,(-]*\Z")
+_NEXT_WORD = late_pattern(r"[\s,]*([^\W_]+)")
 
 Handler: TypeAlias = Callable[[TimeRuleMatch], Piece | None]
 Rule: TypeAlias = tuple[str, Handler]

@@ -6,9 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from engrams.text.latepatterns import late_pattern
 from engrams.text.timephrases.grammar import word_set
 
-MARKS = re.compile("[\u0300-\u036f]")
+MARKS = late_pattern("[\u0300-\u036f]")
 _TABLE: dict[int, str] = {
     code: unicodedata.normalize("NFD", chr(code))[0].lower()
     for code in range(0xC0, 0x250)
@@ -95,14 +96,14 @@ for _name, _listed in _TRIGGER_WORDS.items():
     for _word in _listed.split():
         _LANGUAGES.setdefault(_word, set()).add(_name)
 TRIGGERS = frozenset(_LANGUAGES)
-WORDS = re.compile(r"[^\W_]+")
-DIGITS = re.compile(r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b)")
-CJK = re.compile(
+WORDS = late_pattern(r"[^\W_]+")
+DIGITS = late_pattern(r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b)")
+CJK = late_pattern(
     "[先季年月号號周週昨今明前后後去期拜春夏秋冬最近底初末曜来先日節节夕朝晚晩夜]|天[前后後]|[这這前][几幾两兩]天|きのう|おととい|きょう|あした|あす|あさって|ゆうべ|クリスマス|おととし|けさ|この間|この前|こないだ|この頃|このごろ|ちかごろ|ハロウィン|バレンタイン|イースター|感謝祭"
     "|그제|어제|그저께|어젯밤|오늘|내일|모레|작년|올해|내년|지난|이번|다음|요일|이틀|사흘|달 전|주 전|주일 전|개월 전|년 전|일 전|월"
     "|国庆|國慶|圣诞|聖誕|五一|元旦|元日|令和|平成|昭和"
 )
-JAPANESE = re.compile(
+JAPANESE = late_pattern(
     "[\u3041-\u309f\u30a1-\u30fa]|先週|先月|先日|来週|来月|先々|曜|一昨|昨年|来年|今朝|明後|令和|平成|昭和|週間|四半期|週末"
 )
 # Ambiguous words (German "hier" is here, French "hier" is yesterday) count only if the text is mostly in that language.
@@ -174,7 +175,7 @@ for _name, _listed in _FREQUENT_WORDS.items():
 _KANA = "[\u3041-\u309f\u30a1-\u30fa\u30fc]"
 _HAN = "[\u3400-\u9fff]"
 _HANGUL = "[\uac00-\ud7af]"
-_SPLIT = re.compile(r"[^\W\d_]+")
+_SPLIT = late_pattern(r"[^\W\d_]+")
 
 
 def count_votes(words: Iterable[str]) -> dict[str, int]:

@@ -1,0 +1,41 @@
+"""Patterns that are compiled when first used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import engrams
+from engrams.text.latepatterns import late_pattern
+
+ROOT = Path(engrams.__file__).parent
+
+
+def patterns(value: Any) -> Iterator[Any]:
+    """The late patterns in a module's value."""
+    if type(value).__name__ == "_LatePattern":
+        yield value
+    elif isinstance(value, dict):
+        yield from (found for held in value.values() for found in patterns(held))
+    elif isinstance(value, list | tuple):
+        yield from (found for held in value for found in patterns(held))
+
+
+def test_a_late_pattern_is_a_pattern() -> None:
+    """Every method of a compiled pattern that is used answers the same."""
+    late, plain = late_pattern(r"(\w)(\d)", re.IGNORECASE), re.compile(r"(\w)(\d)", re.IGNORECASE)
+    assert late.findall("a1 B2") == plain.findall("a1 B2") and late.sub("x", "a1 B2") == "x x"
+    assert [m.span() for m in late.finditer("a1 B2")] == [m.span() for m in plain.finditer("a1 B2")]
+    assert (late.pattern, late.flags, bool(late.match("a1")), late.fullmatch("a12")) == (plain.pattern, plain.flags, True, None)
+
+
+def test_every_late_pattern_compiles() -> None:
+    """A wrong pattern is found here, not at somebody's first use of it."""
+    files = [path for path in ROOT.rglob("*.py") if "late_pattern(" in path.read_text("utf-8") and path.name != "latepatterns.py"]
+    modules = [import_module(".".join(["engrams", *path.relative_to(ROOT).with_suffix("").parts])) for path in files]
+    found = [pattern for module in modules for value in vars(module).values() for pattern in patterns(value)]
+    assert len(found) > 90
+    assert all(isinstance(pattern.groups, int) for pattern in found)

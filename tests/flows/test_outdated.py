@@ -313,3 +313,23 @@ def test_news_that_names_the_old_value_casts_doubt(home: Path) -> None:
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, "Priya is our product manager.", "Priya moved to marketing. Our PM is Mateo now.")
         assert find(memory, "Who is our product manager?", "is our product").outdated is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("Crate 0 is in the cellar", "Crate 1 is in the attic", True),
+        ("Our depot in Lille has 40 vans", "Our depot in Metz has 25 vans", True),
+        ("Das Lager in Kiel öffnet um sechs", "Das Lager in Jena öffnet um sieben", True),
+        ("Crate 0 is in the cellar", "Crate 0 is in the attic", False),
+        ("Room 12 is ours", "Room 14 is ours now", False),
+    ],
+)
+def test_two_things_of_one_kind_do_not_outdate_each_other(tmp_path: Path, one: str, other: str, apart: bool) -> None:
+    """A number or a town tells two things apart; the same thing, or a word of change, is still marked."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        for number, line in enumerate((one, other)):
+            memory.observe([Turn(line, at=START + timedelta(days=number), session=f"s{number}")], scope=ME)
+        assert memory.drain(30)
+        hit = find(memory, one, one)
+        assert (hit.outdated is None and hit.status is Status.ACTIVE) == apart

@@ -14,6 +14,7 @@ from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
 from engrams.types import BESIDE, EdgeType, Kind, Record, Status
 from engrams.write.changedetection.boostedtrees import load_model, nearest_clause
+from engrams.write.changedetection.distinctthings import is_about_another
 from engrams.write.changedetection.pairfeatures import read_message
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
@@ -87,7 +88,7 @@ class ChangeDetector:
         found = [
             DetectedChange(old, chance, nearest_clause(message, new), len(message.clauses) > 1)
             for old, message, chance in zip(earlier, read, model.judge(read, new), strict=True)
-            if chance >= self._settings.mark_at
+            if chance >= self._settings.mark_at and not is_about_another(message, new)
         ]
         return sorted(found, key=lambda one: (-one.probability, one.old.id))
 

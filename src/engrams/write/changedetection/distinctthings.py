@@ -1,4 +1,4 @@
-"""Things of one kind that a number, a letter or a place tells apart."""
+"""Things of one kind told apart by a number or a place."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
 
 @text_cache(1 << 12)
 def _find_subject(text: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """Find a sentence's thing: its kind, its label, and the terms after it."""
+    """Find a thing: its kind, its label, the terms after it."""
     found = _SUBJECT.match(text)
     if found is None:
         return None

@@ -73,20 +73,21 @@ def test_a_key_that_may_only_read_forwards_nothing(engine: MemoryEngine, model: 
     assert not model.requests
 
 
-def test_open_paths_and_wrong_keys_have_limits(engine: MemoryEngine) -> None:
+def test_open_paths_and_wrong_keys_have_limits() -> None:
     """Wrong keys are answered later and later, are counted, and run out like requests without a key."""
-    _, admin = ApiKeyStore.open(engine.settings.home).add("a", Scope(("user", "ann")), ("admin",), engine.now())
-    with running(patient(engine)) as url, httpx2.Client(base_url=url, timeout=30) as client:
-        taken = []
-        for _ in range(4):
-            began = time.monotonic()
-            assert client.get("/v1/stats", headers={"x-engrams-key": "engrams_wrong"}).status_code == 401
-            taken.append(time.monotonic() - began)
-        assert taken[0] >= 0.1
-        assert taken[3] >= 0.4
-        assert "engrams_keys_refused_total 4.0" in client.get("/metrics", headers={"x-engrams-key": admin}).text
-        assert 429 in [client.get("/openapi.json").status_code for _ in range(80)]
-        assert client.get("/v1/stats", headers={"x-engrams-key": admin}).status_code in (200, 403)
+    with temp_engine(serve__require_keys="always", serve__rate_limit=1) as engine:
+        _, admin = ApiKeyStore.open(engine.settings.home).add("a", Scope(("user", "ann")), ("admin",), engine.now())
+        with running(patient(engine)) as url, httpx2.Client(base_url=url, timeout=30) as client:
+            taken = []
+            for _ in range(4):
+                began = time.monotonic()
+                assert client.get("/v1/stats", headers={"x-engrams-key": "engrams_wrong"}).status_code == 401
+                taken.append(time.monotonic() - began)
+            assert taken[0] >= 0.1
+            assert taken[3] >= 0.4
+            assert "engrams_keys_refused_total 4.0" in client.get("/metrics", headers={"x-engrams-key": admin}).text
+            assert 429 in [client.get("/openapi.json").status_code for _ in range(80)]
+            assert client.get("/v1/stats", headers={"x-engrams-key": admin}).status_code in (200, 403)
 
 
 def test_every_answer_of_ours_tells_browsers_to_be_careful(engine: MemoryEngine) -> None:

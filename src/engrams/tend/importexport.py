@@ -88,6 +88,7 @@ class _FileImporter:
     report: ImportCounts
     progress: Progress | None
     done: int = 0
+    users: set[str] = field(default_factory=set)
 
     def load_part(self, part: ImportFile) -> None:
         """Import one file, or refuse it whole. InputError: the reason."""
@@ -96,7 +97,9 @@ class _FileImporter:
             return
         named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
         total = formats.count_items(part.open(), named) if self.progress is not None else 0
-        _check_pieces(formats.read(part.open(), named), self.plan)
+        users = self.users | _check_pieces(formats.read(part.open(), named), self.plan)
+        _check_users(users, self.plan.user)
+        self.users = users
         self.store(select_user(formats.read(part.open(), named), self.plan.user), named, total)
         self.report.files += 1
 
@@ -121,8 +124,8 @@ class _FileImporter:
                 self.progress(self.done, max(total, self.done))
 
 
-def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> None:
-    """Read a file once to check it, before anything is stored."""
+def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> set[str]:
+    """Read a file once to check it; return its users."""
     first, good, users = None, False, set[str]()
     for piece in pieces:
         if not isinstance(piece, UnreadablePiece):
@@ -134,10 +137,15 @@ def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> None:
             first = first or piece
     if first is not None and not good:
         raise InputError(f"Nothing in it can be imported. {_say(first)}", hint="If its format was detected wrongly, name it (--format).")
-    named = sorted(users - {""})
-    if (len(named) > 1 and not plan.user) or (plan.user not in ("", EVERYONE) and named and plan.user not in named):
+    return users - {""}
+
+
+def _check_users(users: set[str], user: str) -> None:
+    """Check for the memories of one user, or of the named one."""
+    named = sorted(users)
+    if (len(named) > 1 and not user) or (user not in ("", EVERYONE) and named and user not in named):
         shown = ", ".join(named[:_NAMED]) + (" …" if len(named) > _NAMED else "")
-        lead = f"It holds the memories of {len(named)} users" if len(named) > 1 else f"It holds nothing of {plan.user!r}, but of"
+        lead = f"It holds the memories of {len(named)} users" if len(named) > 1 else f"It holds nothing of {user!r}, but of"
         raise InputError(f"{lead}: {shown}.", hint=f"Name one (--from-user NAME), or take all into this memory (--from-user '{EVERYONE}').")
 
 

@@ -91,6 +91,12 @@ def test_several_users_are_never_mixed(engrams: Any, tmp_path: Path) -> None:
     assert engrams("import", str(path), "--from-user", "bo", "--json").json["stored"] == 1
     assert [one["text"] for one in engrams("list", "--json").json["records"]] == ["bo sings"]
     assert engrams("import", str(path), "--from-user", "*", "--json").json["stored"] == 1
+    folder = tmp_path / "each"
+    folder.mkdir()
+    for name in ("al", "cy"):
+        (folder / f"{name}.json").write_text(json.dumps([{"id": f"{name}2", "memory": f"{name} rows", "user_id": name}]))
+    mixed = engrams("import", str(folder), "--json", "--skip-bad").json
+    assert (mixed["stored"], mixed["rejected"]) == (1, 1) and "2 users: al, cy" in mixed["bad"][0]["message"]
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ CLOSED = {
     "errors._find_source", "models.embed.cosinescales.load_scale", "store.sqlite.schemasetup.expected_columns",
     "write.changedetection.pairfeatures._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
+    "surfaces.cli.main._load_one", "surfaces.cli.main.load_command",
     "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
     "text.timephrases.grammar.compile_rule", "text.timephrases.timewords.load_lexicon", "text.timephrases.timefinder._load_grammar",
     "write.rules.languages.sentencematcher._compile_forms", "write.secrets._compile_pattern",

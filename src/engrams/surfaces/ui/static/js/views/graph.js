@@ -111,6 +111,10 @@ class Graph {
         this.focusOn("");
       },
     );
+    this.unlinked = toggle(t("show_unlinked"), false, (on) => {
+      this.lone = on;
+      this.draw();
+    });
     this.back = button(t("whole_graph"), () => this.focusOn(""), { icon: "left" });
     fill(
       this.root,
@@ -140,10 +144,7 @@ class Graph {
         this.back,
         this.sum,
         h("span", { class: "grow" }),
-        toggle(t("show_unlinked"), false, (on) => {
-          this.lone = on;
-          this.draw();
-        }),
+        this.unlinked,
       ),
       this.stage,
       this.list,
@@ -166,7 +167,7 @@ class Graph {
 
   async load() {
     this.back.hidden = !this.focus;
-    this.filters.hidden = this.showsEntities;
+    this.filters.hidden = this.unlinked.hidden = this.showsEntities;
     this.drawLegend();
     fill(this.sum, t("loading_2"));
     try {

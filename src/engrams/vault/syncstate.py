@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ _COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, nex
 
 _log = logging.getLogger(__name__)
 _UNSEEN = FileStat(0, 0)
+_LEAST_ROOM = 1 << 17
 _LOST_NOTE = json.dumps({"does": "keep", "why": "the note of what changed was damaged"})
 
 
@@ -247,9 +249,10 @@ class VaultStateDatabase:
 
         try:
             yield
-        except apsw.FullError as problem:
-            raise StoreError(f"The disk that holds {self._path} is full.", hint="Free some space; what waits is written then.") from problem
         except apsw.Error as problem:
+            if isinstance(problem, apsw.FullError) or (isinstance(problem, apsw.IOError) and _has_no_room(self._path)):
+                hint = "Free some space; what waits is written then."
+                raise StoreError(f"The disk that holds {self._path} is full.", hint=hint) from problem
             hint = f"Look at the disk. {self._path.name} is derived: without it, every file is compared with its memory."
             raise StoreError(f"{self._path}: {problem}.", hint=hint) from problem
 
@@ -286,6 +289,13 @@ def _decode_row(row: tuple[Any, ...]) -> FileStateRow:
     return FileStateRow(
         Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, FileStat(mtime, size), seen, next_path, next_hash
     )
+
+
+def _has_no_room(path: Path) -> bool:
+    """True where a disk has no room for the log and its index."""
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+    return False
 
 
 def _open_sound(path: Path) -> Any:

@@ -60,6 +60,8 @@ _NUMBERS = {
     "fifteen": 15,
     "twenty": 20,
 }
+_PAST_AGE = re.compile(r"(?:the )?\d{3}0s")
+_FROM = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _WEEK = timedelta(days=7)
 _WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
 _MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
@@ -84,8 +86,10 @@ def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
 
 
 def _names_thing(span: TimeSpan, text: str) -> bool:
-    """Check for a time within a name: "the Saturday market"."""
+    """Check for a time within a name, or of a thing: "the Saturday market"."""
     before, end = text[max(0, span.at - 40) : span.at], span.at + len(span.text)
+    if _PAST_AGE.fullmatch(span.text) and _FROM.search(before):
+        return True  # "a book from the 1900s"
     if span.grain == "season":
         return not _LEAN.search(span.text) and _THING.match(text, end) is not None
     if _ROMANCE_DAY.fullmatch(span.text):

@@ -204,6 +204,26 @@ _CUT = re.compile(
 _MARKUP = re.compile(r"[-=]+>|<[-=/a-z]|&\w+;?$|&(?:gt|lt|amp|quot|nbsp)\b|[{}|\\]|^\W*$", re.IGNORECASE)
 _NUMBERS = {word: number for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
 _LISTED = re.compile(rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$")
+_ELSEWHERE = re.compile(
+    r"\beach other\b|\btheir shared\b|\b(?:on|with|for) one\b(?! (?:another|of)\b)|\bsimilar \w+$"
+    r"|\bthe whole (?:collection|lot|series|set|thing)$"
+    r"|\b(?:about|into|of|for|with|on) (?:it|that|this)$|\b(?:do|does|did|doing) (?:this|that|it|so)$"
+    r"|\b(?:over|under|within|beyond|like) (?:this|that|these|those)\b(?= near\b|(?: \w+)?$)"
+    r"|^\S+ (?:goes|went) (?:(?:once|twice|a few times|\w+ times) (?:an?|every|per)\b|every )",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(r"(?<![-\w])together(?= (?:at|for|in|last|on|this)\b|$)", re.IGNORECASE)
+_COMPANY = re.compile(
+    r"\b(?:with|and|band|couple|family|folks|friends|group|kids|parents|team)\b|\b(?:br(?:ing|ought)|c[ao]me|g[eo]t|piec\w+|pull\w*|put)\b",
+    re.IGNORECASE,
+)
+_BACKWARD = re.compile(
+    r"\b(?:it(?!'s| (?:is|takes?|to|was|will|would)\b)|them|him|there(?! for\b| (?:is|are|was|were)\b))\b", re.IGNORECASE
+)
+_ANTECEDENT = re.compile(
+    r"\b(?:an?|and|children|her|his|its|my|our|people|some|the|their|this|three|two)\b|\b[a-z]{3,}[^\Ws]s\b| [A-Z]|[\"\d]"
+)
+_PLACE = re.compile(r"(?:^| )[A-Z]|\band\b")
 _WISHES = re.compile(
     r"^(?:always |never )?"
     r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|have (?:a|fun)|take care"
@@ -226,7 +246,21 @@ def is_sound(candidate: CandidateStatement) -> bool:
         return True
     if candidate.predicate in _TALKED or _CUT.search(text) or (text.count("'") == 1 and text.endswith("'")):
         return False
+    if candidate.evidence and _points_elsewhere(text, candidate.evidence[0].quote):
+        return False
     return not (_DANGLING_END.search(value) or _DANGLING_END.search(text) or _is_cut_list(text))
+
+
+def _points_elsewhere(text: str, quote: str) -> bool:
+    """True where a word means somebody or something that the sentence does not name."""
+    if _ELSEWHERE.search(text) or (_TOGETHER.search(text) and not _COMPANY.search(text)):
+        return True
+    said = {one.lower() for one in _BACKWARD.findall(quote)}  # "them" may stand for the speaker's "me"
+    found = next((one for one in _BACKWARD.finditer(text) if one[0].lower() in said), None)
+    if found is None:
+        return False
+    before = text[: found.start()].removeprefix("The ").split(" ", 2)[-1]  # behind the subject and its verb
+    return not (_PLACE if found[0].lower() == "there" else _ANTECEDENT).search(before)
 
 
 def _is_cut_list(text: str) -> bool:

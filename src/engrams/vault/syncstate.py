@@ -292,7 +292,7 @@ def _decode_row(row: tuple[Any, ...]) -> FileStateRow:
 
 
 def _has_no_room(path: Path) -> bool:
-    """True where a disk has no room for the log and its index."""
+    """True where a disk has no room for a log."""
     with suppress(OSError):
         return shutil.disk_usage(path.parent).free < _LEAST_ROOM
     return False

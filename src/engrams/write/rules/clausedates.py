@@ -86,7 +86,7 @@ def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
 
 
 def _names_thing(span: TimeSpan, text: str) -> bool:
-    """Check for a time within a name, or of a thing: "the Saturday market"."""
+    """Check for a time within a name or thing."""
     before, end = text[max(0, span.at - 40) : span.at], span.at + len(span.text)
     if _PAST_AGE.fullmatch(span.text) and _FROM.search(before):
         return True  # "a book from the 1900s"

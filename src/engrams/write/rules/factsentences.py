@@ -252,7 +252,7 @@ def is_sound(candidate: CandidateStatement) -> bool:
 
 
 def _points_elsewhere(text: str, quote: str) -> bool:
-    """True where a word means somebody or something that the sentence does not name."""
+    """True where a word means something that the sentence lacks."""
     if _ELSEWHERE.search(text) or (_TOGETHER.search(text) and not _COMPANY.search(text)):
         return True
     said = {one.lower() for one in _BACKWARD.findall(quote)}  # "them" may stand for the speaker's "me"

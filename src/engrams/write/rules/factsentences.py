@@ -206,7 +206,9 @@ _NUMBERS = {word: number for number, word in enumerate(("two", "three", "four", 
 _LISTED = re.compile(rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$")
 _ELSEWHERE = re.compile(
     r"\beach other\b|\btheir shared\b|\b(?:on|with|for) one\b(?! (?:another|of)\b)|\bsimilar \w+$"
-    r"|\bthe whole (?:collection|lot|series|set|thing)$"
+    r"|\bthe whole (?:collection|lot|series|set|thing)$|\ba (?:digital|hard|paper|physical|signed) copy$|\bfingers\b"
+    r"|\bthose (?!in\b|of\b|that\b|who\b|with\b)|\bthat other\b|\banother one\b|\bthis (?:place|spot)\b|\bhow to \w+ it$|\?"
+    r"|\b(?:hit|reached) \d[\d.,]*%(?! of\b)|\bas (?!possible|usual|well)\w+$"
     r"|\b(?:about|into|of|for|with|on) (?:it|that|this)$|\b(?:do|does|did|doing) (?:this|that|it|so)$"
     r"|\b(?:over|under|within|beyond|like) (?:this|that|these|those)\b(?= near\b|(?: \w+)?$)"
     r"|^\S+ (?:goes|went) (?:(?:once|twice|a few times|\w+ times) (?:an?|every|per)\b|every )",
@@ -218,12 +220,14 @@ _COMPANY = re.compile(
     re.IGNORECASE,
 )
 _BACKWARD = re.compile(
-    r"\b(?:it(?!'s| (?:is|takes?|to|was|will|would)\b)|them|him|there(?! for\b| (?:is|are|was|were)\b))\b", re.IGNORECASE
+    r"\b(?:(?<!for )it(?!'s| (?:is|takes?|was|will|would)\b)|her(?= (?:in|on|to|at|\w+ing)\b|$)|here|him|them"
+    r"|there(?! for\b| (?:is|are|was|were)\b))\b",
+    re.IGNORECASE,
 )
 _ANTECEDENT = re.compile(
     r"\b(?:an?|and|children|her|his|its|my|our|people|some|the|their|this|three|two)\b|\b[a-z]{3,}[^\Ws]s\b| [A-Z]|[\"\d]"
 )
-_PLACE = re.compile(r"(?:^| )[A-Z]|\band\b")
+_NAMED = re.compile(r"(?:^| )[A-Z]|\band\b")
 _WISHES = re.compile(
     r"^(?:always |never )?"
     r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|have (?:a|fun)|take care"
@@ -253,6 +257,9 @@ def is_sound(candidate: CandidateStatement) -> bool:
 
 def _points_elsewhere(text: str, quote: str) -> bool:
     """True where a word means something that the sentence lacks."""
+    first = quote.partition(" ")[0].lower()
+    if first.endswith("ing") and f" is {first} " in text:
+        return True  # "Writing and hanging with friends!" has no subject
     if _ELSEWHERE.search(text) or (_TOGETHER.search(text) and not _COMPANY.search(text)):
         return True
     said = {one.lower() for one in _BACKWARD.findall(quote)}  # "them" may stand for the speaker's "me"
@@ -260,7 +267,7 @@ def _points_elsewhere(text: str, quote: str) -> bool:
     if found is None:
         return False
     before = text[: found.start()].removeprefix("The ").split(" ", 2)[-1]  # behind the subject and its verb
-    return not (_PLACE if found[0].lower() == "there" else _ANTECEDENT).search(before)
+    return not (_ANTECEDENT if found[0].lower() in ("it", "them") else _NAMED).search(before)
 
 
 def _is_cut_list(text: str) -> bool:

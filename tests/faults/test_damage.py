@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 import engrams
@@ -103,6 +105,30 @@ def test_a_whole_copy_of_a_record_wins_over_an_overwritten_one(home: Path) -> No
     data[other - 400 : other + 400] = row + b"x" * 396
     path.write_bytes(data)
     assert {f"Parcel r20x620 waits in the hall of house {20 % 40}."} <= texts(home)
+
+
+def test_an_overwritten_byte_of_the_marks_is_damage(home: Path) -> None:
+    """A header that names another program over tables that are ours is mended: nothing is refused, nothing lost."""
+    path = home / "memory.db"
+    content = bytearray(path.read_bytes())
+    content[69] ^= 0x40
+    path.write_bytes(content)
+    assert len(texts(home)) == TURNS
+
+
+def test_an_overwritten_id_of_an_index_names_no_record(home: Path) -> None:
+    """The index of ids holds a byte that no id has: the record keeps its own id."""
+    path = home / "memory.db"
+    with closing(apsw.Connection(str(path))) as connection:
+        ((number,),) = connection.execute("SELECT min(pageno) FROM dbstat WHERE name = 'records_id' AND pagetype = 'leaf'").fetchall()
+        ids = {id for (id,) in connection.execute("SELECT id FROM records")}
+    content = bytearray(path.read_bytes())
+    at = min(place for id in ids if (place := bytes(content).find(id.encode(), (number - 1) * PAGE, number * PAGE)) > 0)
+    content[at + 22] = 0xC3
+    path.write_bytes(content)
+    with engrams.open(home=home) as memory:
+        assert {record.id for record in memory.list(scope=OWNER, limit=1000).records} <= ids
+        assert len(memory.list(scope=OWNER, limit=1000).records) == TURNS
 
 
 @pytest.mark.parametrize("content", [b"Dear diary, today it rained.\n" * 900, pytest.param(os.urandom(40_000), marks=pytest.mark.slow)])

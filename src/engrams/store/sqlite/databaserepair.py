@@ -74,9 +74,12 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
         # A header of zeros before pages that hold something reads as a database without tables.
         bad = not tables and path.stat().st_size > 0 and not encryption.find_raw_keys(path) and not encryption.is_plain(path)
         marks = (int(connection.pragma("application_id")), int(connection.pragma("user_version")))
-        if tables and marks == (schemasetup.APPLICATION, schemasetup.newest_version()):
+        ours = bool(tables) and schemasetup.expected_columns() <= set(fetch_all(connection, "our_columns"))
+        if ours and marks[0] != schemasetup.APPLICATION:
+            bad = True  # its tables say whose it is
+        elif tables and marks == (schemasetup.APPLICATION, schemasetup.newest_version()):
             _touch_tables(connection)
-            if not schemasetup.expected_columns() <= set(fetch_all(connection, "our_columns")):
+            if not ours:
                 raise apsw.CorruptError("a column is called otherwise than it was made")
             small = int(connection.pragma("page_count")) * int(connection.pragma("page_size")) <= _CHECKED_WHOLE
             bad = small and bool(find_problems(connection))

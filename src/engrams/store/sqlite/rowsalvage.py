@@ -156,8 +156,9 @@ def _find_statuses(history: list[tuple[Any, ...]], numbers: set[int]) -> dict[in
 
 
 def _is_name(values: list[Any]) -> bool:
-    """Test for an entry of the index of ids: id, owner, number."""
-    return isinstance(values[0], str) and isinstance(values[1], str) and "/" in values[1] and "/" not in values[0]
+    """Test for a sound entry of the index of ids: id, owner, number."""
+    sound = all(isinstance(one, str) and one.isprintable() and "\ufffd" not in one for one in values[:2])
+    return sound and "/" in values[1] and "/" not in values[0]
 
 
 def _mend_records(

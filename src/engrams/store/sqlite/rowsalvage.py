@@ -156,7 +156,7 @@ def _find_statuses(history: list[tuple[Any, ...]], numbers: set[int]) -> dict[in
 
 
 def _is_name(values: list[Any]) -> bool:
-    """Test for a sound entry of the index of ids: id, owner, number."""
+    """Test for a sound entry of the index of ids."""
     sound = all(isinstance(one, str) and one.isprintable() and "\ufffd" not in one for one in values[:2])
     return sound and "/" in values[1] and "/" not in values[0]
 

@@ -17,7 +17,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d\.\d+\+00:00)?")
 _NUMBER = re.compile(r"\d+\.\d{3,}")
 _HOT = re.compile(r', "sub_sim": [\d.]+')
 """What a process adds for memories that it found lately."""
-_VERSION = re.compile(r'version=\\?"\w+|"version": "\w+')
+_VERSION = re.compile(r'version=\\?"\w+|("tokens": \d+, )?"version": "\w*')
+"""The hash of ids, and the tokens of a text that holds it."""
 
 
 def command(home: Path, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

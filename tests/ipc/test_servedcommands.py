@@ -22,6 +22,7 @@ from tests.ipc.serving import ENTRY, answered, command, same, served, sockets
 
 import engrams
 from engrams import __version__
+from engrams.ipc.commandclient import CommandClient
 from engrams.ipc.framedlink import receive_frame, send_frame
 from engrams.settings import presets
 from engrams.testing import ScriptedModel
@@ -292,3 +293,58 @@ def test_a_copied_home_asks_nobody(home: Path, tmp_path: Path) -> None:
         command(home, "add", "My dog is called Rex.", *ANN)
         shutil.copytree(home, tmp_path / "copy", ignore=shutil.ignore_patterns("*.sock"))
         assert not answered(command(tmp_path / "copy", "search", "dog", *ANN, "--verbose"))
+
+
+def test_files_and_standard_input_are_the_callers(home: Path, tmp_path: Path) -> None:
+    """Short options in one word do not make the server read its own folder or its own standard input."""
+    (tmp_path / "notes.txt").write_text("The tulips are red.\n", "utf-8")
+    with served(home, *ANN):
+        for name, told in (("notes.txt", ""), ("-", "The roses are white.\n")):
+            line = [*ENTRY, "add", "--home", str(home), f"-qf{name}", *ANN]
+            done = subprocess.run(line, cwd=tmp_path, input=told, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+        found = command(home, "search", "roses and tulips", *ANN).stdout
+        assert "tulips" in found and "roses" in found
+
+
+def test_a_reader_that_goes_and_a_user_who_interrupts(home: Path) -> None:
+    """A closed pipe ends an answered command with 0, Ctrl-C one that waits with 130; neither shows a traceback."""
+    line = [*ENTRY, "search", "--home", str(home), "dog", *ANN]
+    with served(home, *ANN) as server:
+        command(home, "add", "My dog is called Rex. " * 500, *ANN)
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run([*line, "--json"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (0, "")
+        server.send_signal(signal.SIGSTOP)
+        try:
+            waiting = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(1)
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.communicate(timeout=60) == ("", "") and waiting.returncode == 130
+        finally:
+            server.send_signal(signal.SIGCONT)
+
+
+def test_several_hanging_servers_cost_the_time_of_one(home: Path) -> None:
+    """Silence is waited for once, however many processes are suspended."""
+    with listening(home, _kept.append):
+        (path,) = sockets(home)
+        for number in range(1, 4):
+            os.link(path, path.with_name(f"{number}.sock"))
+        begun = time.monotonic()
+        assert CommandClient(["search", "x"], str(home)).ask() is None
+        assert time.monotonic() - begun < 3.5
+
+
+def test_a_transcript_is_read_in_the_callers_folder(home: Path, tmp_path: Path) -> None:
+    """A hook whose transcript the server cannot find reads it itself."""
+    entry = {"type": "user", "message": {"role": "user", "content": "My parrot is called Pirate."}}
+    (tmp_path / "t.jsonl").write_text(json.dumps(entry) + "\n", "utf-8")
+    event = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": "t.jsonl"}
+    line = [*ENTRY, "hook", "--home", str(home), *ANN, "--seconds", "60", "--verbose"]
+    with served(home, *ANN):
+        done = subprocess.run(line, cwd=tmp_path, input=json.dumps(event), capture_output=True, text=True, timeout=90)
+        assert "the transcript cannot be read here" in done.stderr
+        assert "Pirate" in command(home, "search", "parrot", *ANN).stdout

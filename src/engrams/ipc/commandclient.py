@@ -42,7 +42,7 @@ class CommandClient:
         self.key, self.at = os.urandom(10).hex(), time.time()
         self.reason, self.pid = "no server runs for this home", 0
         self._arguments, self._stdin, self._seconds = list(arguments), stdin, seconds
-        self._named = home
+        self._patience, self._named = min(_SILENCE, seconds), home
         self._home = os.path.abspath(os.path.expanduser(home or os.environ.get("ENGRAMS_HOME") or "~/.engrams"))
 
     def ask(self) -> dict[str, Any] | None:
@@ -72,7 +72,9 @@ class CommandClient:
         return f"engrams: a running server answered (process {self.pid})\n" if answered else describe_opening(self.reason)
 
     def _ask_one(self, folder: int, path: str) -> dict[str, Any] | None:
-        link = open_socket(min(_SILENCE, self._seconds))
+        if self._patience <= 0:
+            return None  # another server hung for as long as is waited for one
+        link = open_socket(self._patience)
         try:
             link.connect(socket_address(folder, path))
             if not is_own_peer(link):
@@ -84,6 +86,8 @@ class CommandClient:
             _remove_stale(path)
             return None
         except (OSError, ValueError) as problem:
+            if isinstance(problem, TimeoutError):
+                self._patience = 0.0
             self.reason = f"the server gave no answer ({str(problem) or type(problem).__name__})"
             return None
         finally:

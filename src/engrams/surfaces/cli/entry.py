@@ -33,9 +33,14 @@ def run() -> NoReturn:
     if arguments[:1] == ["hook"] and not _HELP & set(arguments):
         sys.exit(import_module("engrams.surfaces.hook.hookentry").main(arguments[1:]))
     if arguments and arguments[0] in SERVED and not _HELP & set(arguments):
-        code = ask_server(arguments)
+        try:
+            code = ask_server(arguments)
+        except KeyboardInterrupt:
+            os._exit(130)
+        except BrokenPipeError:
+            os._exit(0)  # the reader (head, less) has gone
         if code is not None:
-            _exit(code)
+            os._exit(code)
     from engrams.surfaces.cli.main import run as command
 
     command()
@@ -61,6 +66,7 @@ def ask_server(arguments: Sequence[str]) -> int | None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
         stream.write(text)
+        stream.flush()
     return int(answer["code"])
 
 
@@ -71,16 +77,6 @@ def _share_identity(key: str, at: float, reason: str) -> None:
     from engrams.ipc.callidentity import IDENTITY, CallIdentity
 
     IDENTITY.set(CallIdentity(key, datetime.fromtimestamp(at, UTC), reason))
-
-
-def _exit(code: int) -> NoReturn:
-    """Exit without tearing down objects, which takes long."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        code = 0  # the reader (head, less) has gone
-    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from typer.exceptions import TyperException
 
-from engrams.errors import ClosedError, EngramsError
+from engrams.errors import ClosedError, EncryptionError, EngramsError
 from engrams.ipc import commandserver
 from engrams.ipc.callidentity import IDENTITY, CallIdentity
 from engrams.ipc.commandserver import CommandCall, CommandReply, DeclinedCallError
@@ -57,6 +57,8 @@ def _run_command(call: CommandCall) -> int:
         raise DeclinedCallError("the command line is wrong") from None
     except ClosedError:
         raise DeclinedCallError("the server stops") from None
+    except EncryptionError:
+        raise DeclinedCallError("the server does not have the home's key") from None
     except EngramsError as problem:
         print_error(problem, as_json="--json" in arguments)
         return exit_code(problem)

@@ -13,6 +13,8 @@ import typer
 from engrams.clock import derive_id
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.ipc.callidentity import IDENTITY
+from engrams.ipc.commandserver import DeclinedCallError
+from engrams.ipc.servedcommand import CURRENT
 from engrams.surfaces.cli.filteroptions import parse_name, parse_value, parse_when
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.memoryformat import print_receipt
@@ -110,6 +112,7 @@ def add(
         raise InputError("There is nothing to add.", hint="Give a text in quotes, -f FILE, or - to read standard input.")
     receipts: list[Receipt] = []
     failed: EngramsError | None = None
+    _decline_input(texts or (), file)
     given = list(said.read_turns(list(texts or ()), file))
     kept = replace(options, overrides=[*options.overrides, "vault.enabled=true", "vault.git=true"]) if versioned else options
     with kept.open() as (engine, scope):
@@ -141,6 +144,12 @@ def add(
     if all(receipt.outcome == "refused" for receipt in receipts):
         rule = "write.secrets" if engine.settings.enabled else "enabled"
         raise RefusedError("Nothing was stored.", hint=f"The receipt says why; `engrams config {rule}` shows the rule.")
+
+
+def _decline_input(texts: Sequence[str], file: str | None) -> None:
+    """Leave files and standard input to the process that has them."""
+    if CURRENT.get() and (file or "-" in texts):
+        raise DeclinedCallError("it reads a file or standard input")
 
 
 def _add_once(engine: MemoryEngine, turn: Turn, scope: tuple[str, ...], kind: Kind, number: int) -> Receipt:

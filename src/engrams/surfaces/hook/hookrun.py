@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,8 @@ def run_served(arguments: Sequence[str]) -> int:
     event = parse_event(served.call.stdin.encode(), call.event) if served and not call.unknown else None
     if served is None or event is None:
         raise DeclinedCallError("it is no event")
+    if event.transcript and not (event.transcript.startswith("/") and os.access(event.transcript, os.R_OK)):
+        raise DeclinedCallError("the transcript cannot be read here")
     home = served.find_home(call.settings.get("home"))
     settings = load({**call.settings, "home": home}, served.call.environ).settings
     if not settings.enabled:

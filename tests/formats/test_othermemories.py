@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import sqlite3
+import struct
+import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +198,50 @@ def test_local_stores(tmp_path: Path) -> None:
     assert (bergen.turn.stated.object, bergen.turn.stated.valid_to is not None) == ("Bergen", True)
     assert (oslo.turn.stated.valid_to, oslo.turn.stated.confidence, oslo.turn.meta["k"]) == (None, 0.9, 1)
     assert cat.turn.stated.retired_at
+
+
+@pytest.mark.parametrize(
+    ("extra", "reason"),
+    [
+        (b"Nr" + struct.pack("<I", 1 << 27), "no point of Qdrant"),
+        (b"]" + b"q\x01h\x01\x86" * 30, "holds tuple"),
+        (b"]q\x010" + b"(h\x01h\x01lq\x010" * 30 + b"h\x01", "more than a point does"),
+        (b"]q\x01h\x01a", "more than a point does"),
+        (b"]" * 5000 + b"a" * 4999, "more than a point does"),
+        (b"]q\x01(" + b"X\xff\x00\x00\x00" + b"x" * 255 + b"q\x02" + b"h\x02" * 2000 + b"e", "more than a point does"),
+        (b"}K\x05Ns", "a name in it is no text"),
+        (b"cqdrant_client.x\nPointStruct\n", "holds type"),
+    ],
+)
+def test_pickles_that_blow_up(tmp_path: Path, extra: bytes, reason: str) -> None:
+    """A pickled point that grows without bound, holds itself or no JSON is left out; the others are read."""
+    text = b"".join((b"X", struct.pack("<I", 4), b"data", b"X", struct.pack("<I", 9), b"Likes tea"))
+    state = b"X\x08\x00\x00\x00__dict__}X\x07\x00\x00\x00payload}" + text + b"sX\x01\x00\x00\x00e" + extra + b"sss"
+    evil = b"\x80\x02cqdrant_client.http.models.models\nPointStruct\n)\x81}" + state + b"b."
+    payload = {"id": "0193a7c2-1111-7000-8000-000000000001", "data": "Likes tea", "created_at": "2025-01-01T00:00:00+00:00"}
+    pieces = list(formats.read(samples.write_qdrant(tmp_path / "storage.sqlite", [payload], evil)))
+    (bad,) = [piece for piece in pieces if isinstance(piece, formats.UnreadablePiece)]
+    assert len(pieces) == 2 and reason in bad.message
+
+
+@pytest.mark.parametrize("point", ["AS (zeroblob(900000000))", "DEFAULT (CAST(x'ff41' AS TEXT))"])
+def test_databases_that_blow_up(tmp_path: Path, point: str) -> None:
+    """A database whose columns are computed, far larger than the file, or hold no text is refused."""
+    with closing(sqlite3.connect(tmp_path / "storage.sqlite")) as database:
+        database.execute(f"CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB {point})")
+        database.execute("INSERT INTO points (id) VALUES ('a')")
+        database.commit()
+    with pytest.raises(InputError, match="cannot be read"):
+        list(formats.read(tmp_path / "storage.sqlite"))
+
+
+def test_a_zip_that_blows_up(tmp_path: Path) -> None:
+    """A zip that unpacks to far more than it is, is refused before it is read."""
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", "User likes tea.")
+        archive.infolist()[0].file_size = 2 << 30
+    with pytest.raises(InputError, match="times its own size"), formats.open_parts(tmp_path / "bomb.zip"):
+        pass
 
 
 class _Touch:

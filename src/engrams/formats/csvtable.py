@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from engrams.formats.jsonmessages import TEXT_FIELDS, read_value
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.formats.statementexport import FORMULA
+from engrams.formats.statementexport import is_guarded
 from engrams.types import Kind
 
 _SEPARATORS = ",;\t|"
@@ -30,7 +30,7 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedT
             if len(row) > len(names):
                 yield UnreadablePiece(line, f"This row has {len(row)} columns; the first line names {len(names)}.", broken=True)
             elif any(cell.strip() for cell in row):
-                cells = (cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA) else cell for cell in row)
+                cells = (cell[1:] if is_guarded(cell) else cell for cell in row)
                 yield from read_value(dict(zip(names, cells, strict=False)), place, line=line, kind=Kind.NOTE)
     except csv.Error as problem:
         long = f"A cell of this row has more than {csv.field_size_limit():,} characters."

@@ -16,6 +16,8 @@ from engrams.formats.importfile import ImportFile as ImportFile
 from engrams.formats.textdecoder import STDIN, is_conversations, open_stdin
 
 _IN_MEMORY = 64 << 20
+_UNPACKED, _TIMES = 1 << 30, 100
+"""Bytes that a zip may always unpack to, and times its own size above it."""
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal", ".lock")
 _CHAT_MEMORIES = ("memories.json", "memory.json")
 
@@ -52,6 +54,8 @@ def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
         archive = held.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         archive = None
+    if archive is not None:
+        _check_unpacked(archive, path, name)
     inside = [each.filename for each in archive.infolist() if not each.is_dir()] if archive else []
     if archive is None or not inside or any(map(is_conversations, inside)):
         # Reading it says what is wrong with it.
@@ -62,6 +66,14 @@ def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
         raise InputError(f"{name} is an Office document or a book, not text.", hint="Save it as text or Markdown, then import that.")
     else:
         yield from (ImportFile(each, _opener(archive, each)) for each in sorted(inside) if not _is_hidden(each))
+
+
+def _check_unpacked(archive: zipfile.ZipFile, path: Path, name: str) -> None:
+    """Check what a zip unpacks to; its entries may share their bytes."""
+    size = sum(each.file_size for each in archive.infolist())
+    if size > max(_UNPACKED, _TIMES * path.stat().st_size):
+        much = f"{size:,} bytes, more than {_TIMES} times its own size"
+        raise InputError(f"{name} would unpack to {much}.", hint="Unpack it, and import what you need of it.")
 
 
 def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:

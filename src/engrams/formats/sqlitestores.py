@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import pickletools
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ from engrams.formats.textdecoder import STDIN, Origin
 from engrams.types import Json, Kind, StatedFields, Turn
 
 MAGIC = b"SQLite format 3\0"
+_VALUE_BYTES = 16 << 20
+"""Bytes of one row at most; a column may be computed, so that a small file holds large ones."""
+_DEEPEST = 50
 _OWN = "A database of engrams is moved with `engrams backup`, or with `engrams export` and `engrams import`."
 _KNOWN = "Known are mem0's history.db, a local Qdrant store of mem0, and memvara's store; export anything else as JSON."
 
@@ -94,10 +98,11 @@ def _open_database(origin: Origin) -> Iterator[apsw.Connection]:
             database = apsw.Connection(str(path))
             try:
                 database.pragma("trusted_schema", "off")
+                database.limit(apsw.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
                 yield database
             finally:
                 database.close()
-        except apsw.Error as problem:
+        except (apsw.Error, UnicodeDecodeError) as problem:
             raise InputError(f"The database cannot be read: {problem}.", hint="Get a fresh copy of it.") from None
 
 
@@ -165,14 +170,51 @@ def _parse_point(found: SourceObject) -> ParsedTurn | None:
     held = found.data.get("point")
     if not isinstance(held, bytes):
         raise ValueError("it holds no point")
-    fields = _PointUnpickler(io.BytesIO(held)).read_fields()
-    payload = fields.get("payload")
+    fields = _read_point(held)
+    payload = fields["payload"]
     if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
         return None
     known = {"data", "hash", "created_at", "updated_at", "user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "categories"}
     extra = {name: value for name, value in payload.items() if name not in known and not name.startswith("text_")}
     whole = {**payload, "id": str(fields.get("id") or ""), "metadata": extra, "memory": payload["data"]}
     return mem0.parse_memory(SourceObject(found.line, whole), whole["id"])
+
+
+def _read_point(held: bytes) -> dict[str, Any]:
+    """Read a pickled point. ValueError: it is none."""
+    for operation, argument, _ in pickletools.genops(held):
+        # A table is made as long as the number says.
+        if operation.name.endswith("PUT") and int(argument or 0) > len(held):
+            raise ValueError("it is no point of Qdrant")
+    try:
+        state = getattr(_PointUnpickler(io.BytesIO(held)).load(), "state", None)
+    except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, KeyError, TypeError, OverflowError, ValueError) as problem:
+        raise ValueError(f"it is no point of Qdrant ({problem})") from None
+    fields = state.get("__dict__") if isinstance(state, dict) else None
+    if not isinstance(fields, dict):
+        raise ValueError("it is no point of Qdrant")
+    found = {name: fields.get(name) for name in ("id", "payload")}
+    _check_plain(found, 4 * len(held))
+    return found
+
+
+def _check_plain(value: Any, most: int) -> None:
+    """Check for a tree of JSON's types.
+    A pickle may hold one value many times, or itself."""
+    left, near = most, [(value, 0)]
+    while near:
+        each, depth = near.pop()
+        left -= 1 + (len(each) if isinstance(each, str | dict | list) else 0)
+        if left < 0 or depth > _DEEPEST:
+            raise ValueError("it holds more than a point does")
+        if isinstance(each, dict):
+            if not all(isinstance(name, str) for name in each):
+                raise ValueError("a name in it is no text")
+            near += [(part, depth + 1) for pair in each.items() for part in pair]
+        elif isinstance(each, list):
+            near += [(part, depth + 1) for part in each]
+        elif each is not None and not isinstance(each, str | int | float):
+            raise ValueError(f"it holds {type(each).__name__}, which no JSON does")
 
 
 class _StoredPoint:
@@ -190,15 +232,3 @@ class _PointUnpickler(pickle.Unpickler):
         if module.startswith("qdrant_client.") and name == "PointStruct":
             return _StoredPoint
         raise pickle.UnpicklingError(f"it names {module}.{name}")
-
-    def read_fields(self) -> dict[str, Any]:
-        """Return the fields of the point. ValueError: it is none."""
-        try:
-            point = self.load()
-        except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, KeyError, TypeError, ValueError) as problem:
-            raise ValueError(f"it is no point of Qdrant ({problem})") from None
-        state = getattr(point, "state", None)
-        held = state.get("__dict__") if isinstance(state, dict) else None
-        if not isinstance(held, dict):
-            raise ValueError("it is no point of Qdrant")
-        return held

@@ -18,7 +18,7 @@ COLUMNS = (
     "id", "at", "kind", "status", "text", "role", "speaker", "session", "subject", "predicate", "object", "category", "tags", "valid_from",
     "valid_to", "importance", "confidence", "scope",
 )  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """Beginnings of a cell that a spreadsheet would carry out."""
 _MEM0_LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}
 _BLOCK_CHARS, _IN_CONTEXT = 20_000, 20
@@ -143,7 +143,12 @@ def _to_message(number: int, role: str, text: str, at: datetime | None) -> dict[
 
 def _to_cell(value: Any) -> str:
     text = _iso(value) if isinstance(value, datetime) else "" if value is None else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if is_guarded(f"'{text}") else text
+
+
+def is_guarded(cell: str) -> bool:
+    """Tell a cell that begins with an apostrophe put before a formula."""
+    return cell.startswith("'") and cell.lstrip("'").startswith(FORMULA)
 
 
 def _format_row(cells: Iterable[str]) -> str:

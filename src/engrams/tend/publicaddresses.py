@@ -13,7 +13,8 @@ import httpx2
 from engrams.errors import EngramsError, RefusedError
 
 _SECONDS = 10.0
-_NAT64 = IPv6Network("64:ff9b::/96")
+_NAT64, _UNICAST = IPv6Network("64:ff9b::/96"), IPv6Network("2000::/3")
+"""Prefixes that lead to an address of IPv4, and to the public IPv6 network."""
 
 
 def post_json(url: str, body: bytes, headers: Mapping[str, str], allow_private: bool) -> int:
@@ -67,4 +68,6 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
             return False
         if address.ipv4_mapped is not None:
             return True
+        if address not in _UNICAST and address not in _NAT64:
+            return False
     return address.is_global and not address.is_multicast

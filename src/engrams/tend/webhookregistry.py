@@ -123,8 +123,12 @@ def check_url(url: str) -> None:
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password or port == 0:
-        raise InputError(f"{url!r:.100} is no address for a web hook.", hint="Give https://host/path, without a user or a password.")
+    plain = url.isascii() and url.isprintable() and " " not in url
+    if not plain or parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or port == 0:
+        raise InputError(
+            f"{url!r:.100} is no address for a web hook.",
+            hint="Give https://host/path, without a user, a password or a blank; other letters than English ones encoded.",
+        )
 
 
 def _read(row: OwnerStateRow) -> tuple[Webhook, ...]:

@@ -25,6 +25,8 @@ HOSTILE = [
     '=HYPERLINK("http://evil") [[Home]] and ![[secrets]]',
     "```dataviewjs\nalert(1)\n``` <script>alert(2)</script> $= x$ %%hidden%% #tag",
     '../../etc/passwd: CON | a\\b \u202e reversed * ? " < >',
+    "'=quoted already",
+    "＝HYPERLINK in wide letters",
 ]
 
 
@@ -62,7 +64,7 @@ def test_a_table_comes_back(filled: Any, tmp_path: Path) -> None:
     assert filled("export", str(tmp_path / "m.csv"), "--format", "csv", "--json").json["records"] > len(HOSTILE)
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "＝"))]
     old = next(row for row in rows if row["text"] == "Ann works at Initech")
     assert (old["status"], old["valid_to"][:10]) == ("superseded", "2023-01-01")
     done = filled("import", str(tmp_path / "m.csv"), "--user", "bob", "--json").json

@@ -126,7 +126,9 @@ def test_exports_and_summaries_by_a_model() -> None:
             assert api.post("/v1/exports/get/", json={"filters": mine}).json() == {"city": "Oslo"}
             assert api.post("/v1/exports/get/", json={"memory_export_id": made["id"]}).json() == {"city": "Oslo"}
             assert api.post("/v1/exports/get/", json={"filters": {"user_id": "theo"}}).status_code == 404
-            assert api.post("/v1/exports/", json={"schema": "nonsense"}).status_code == 400
+            for bad in ("nonsense", "[" * 100_000, '{"a":' * 100_000, {"description": "x" * 60_000}):
+                answer = api.post("/v1/exports/", json={"schema": bad})
+                assert answer.status_code == 400 and "schema" in answer.text
             assert api.post("/v1/summary/", json={"filters": mine}).json()["summary"] == "Mara lives in Oslo."
             asked = [str(each.body) for each in model.requests]
             assert asked and all("Rome" not in each for each in asked)
@@ -146,3 +148,8 @@ def test_the_open_source_servers_rest() -> None:
         assert read(api, filters={"user_id": "r"}) == set()
         assert engine.get(theirs, scope=("user", "eve")).status == "active"
         assert engine.restore(one, scope=("user", "nobody")).status == "active"
+
+
+def test_filters_nested_without_end(api: httpx2.Client) -> None:
+    """Filters of brackets alone are refused."""
+    assert api.delete("/v1/memories/", params={"filters": "[" * 9000}).status_code == 400

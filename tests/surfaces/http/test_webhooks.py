@@ -201,7 +201,19 @@ def test_private_addresses_are_refused(home: Path) -> None:
         engine.drain()
         (dead,) = client.get("/v1/jobs").json()["dead"]
         assert "private network" in dead["error"] and receiver.got == []
-        for url in ("ftp://example.org/x", "https://me:secret@example.org", "file:///etc/passwd", "nonsense", "http://:80/"):
+        urls = [
+            "ftp://example.org/x",
+            "https://me:secret@example.org",
+            "file:///etc/passwd",
+            "nonsense",
+            "http://:80/",
+            "http://a\0b/",
+            "http://a/b\0",
+            "http://bücher.example/",
+            "http://@a/",
+            "http://a b/",
+        ]
+        for url in urls:
             assert client.post(PROJECT, json={"url": url}).status_code == 400, url
         assert client.post(PROJECT, json={"url": "https://example.org", "event_types": ["memory_eaten"]}).status_code == 422
 
@@ -222,6 +234,11 @@ def test_private_addresses_are_refused(home: Path) -> None:
         ("::ffff:127.0.0.1", False),
         ("::ffff:93.184.216.34", True),
         ("64:ff9b::7f00:1", False),
+        ("64:ff9b::5db8:d822", True),
+        ("64:ff9b:1::7f00:1", False),
+        ("::127.0.0.1", False),
+        ("::ffff:0:127.0.0.1", False),
+        ("fec0::1", False),
         ("2002:7f00:1::", False),
     ],
 )

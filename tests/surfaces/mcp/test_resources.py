@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import anyio
+import apsw
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import PromptReference, ResourceTemplateReference
@@ -121,3 +123,19 @@ async def test_changes_over_http(home: Path) -> None:
                 with anyio.fail_after(_WAIT):
                     assert (await anext(aiter(changes))).uri == f"memory://{one}"
             assert (await call(writer, "memory_get", id=one))["text"] == "The gate is grey."
+
+
+async def test_a_look_that_fails_ends_nothing(home: Path) -> None:
+    """Memory that cannot be read for a moment is looked at again; the stream goes on, and so does the server."""
+    with engrams.open(home=home, user="ann") as engine, running(create_app(engine, engine.settings)) as url:
+        one = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
+        async with Client(f"{url}/mcp") as memory:
+            async with memory.listen(resource_subscriptions=["memory://topic/sails", f"memory://{one}"]) as changes:
+                with closing(apsw.Connection(str(home / "memory.db"))) as database:
+                    engine.edit(one, scope=("user", "ann"), text="The gate is grey.")
+                    database.execute("ALTER TABLE topics RENAME TO hidden")
+                    await anyio.sleep(1.5)
+                    database.execute("ALTER TABLE hidden RENAME TO topics")
+                with anyio.fail_after(_WAIT):
+                    assert (await anext(aiter(changes))).uri == f"memory://{one}"
+            assert (await call(memory, "memory_get", id=one))["text"] == "The gate is grey."

@@ -36,9 +36,13 @@ class _OwnerServer:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def hold(self) -> None:
-        async with self.sessions.run():
-            self.ready.set()
-            await self.stop.wait()
+        try:
+            async with self.sessions.run():
+                self.ready.set()
+                await self.stop.wait()
+        finally:
+            # One that failed is not asked again.
+            self.stop.set()
 
 
 class McpMount:
@@ -96,7 +100,7 @@ class McpMount:
     async def _get_server(self, owner: Scope, profile: str) -> _OwnerServer:
         async with self._lock:
             known = self._servers.pop((owner.key, profile), None)
-            if known is None:
+            if known is None or known.stop.is_set():
                 known = _OwnerServer(await asyncio.to_thread(self._make_sessions, owner, profile))
                 task = asyncio.create_task(known.hold())
                 self._tasks.add(task)

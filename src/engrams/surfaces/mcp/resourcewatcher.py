@@ -69,7 +69,8 @@ class ResourceWatcher:
 
         def tell(event: ServerEvent) -> None:
             if event == ResourceUpdated(uri) and self._tasks is not None:
-                self._tasks.start_soon(context.session.send_resource_updated, uri)
+                # Of a connection that broke meanwhile the message is dropped.
+                self._tasks.start_soon(connection.send_resource_updated, uri)
 
         await self._add([uri])
         stop = self._bus.subscribe(tell)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedResourceError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
     CallToolResult,
@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from engrams import __version__
-from engrams.errors import InputError, SettingsError
+from engrams.errors import EngramsError, InputError, SettingsError
 from engrams.settings import Settings, suggest
 from engrams.surfaces.mcp.forgettools import ForgetTools
 from engrams.surfaces.mcp.resources import MemoryResources
@@ -99,11 +99,16 @@ class StrictMcpServer(MCPServer[Any]):
         add("resources/unsubscribe", UnsubscribeRequestParams, watcher.unsubscribe)
 
     async def _read_text(self, uri: str) -> str:
-        """Read a resource for comparison; empty where there is none."""
+        """Read a resource for comparison; empty where there is none.
+        EngramsError: memory is busy, full or closed."""
         try:
             return str(await self.read_resource(uri))
         except ResourceNotFoundError:
             return ""
+        except UnexpectedResourceError as fault:
+            if isinstance(fault.__cause__, EngramsError):
+                raise fault.__cause__ from None
+            raise
 
     async def list_tools(self) -> list[Tool]:
         found = await super().list_tools()

@@ -52,5 +52,5 @@ def _is_error_object(text: str) -> bool:
         return False
     try:
         return set(json.loads(text)) == {"error"}
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -94,7 +94,7 @@ def parse_filters(text: str) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         try:
             found = ast.literal_eval(text) if len(text) < 10_000 else None
         except (ValueError, SyntaxError, RecursionError, MemoryError):

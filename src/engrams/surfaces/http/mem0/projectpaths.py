@@ -24,6 +24,7 @@ from engrams.types import Kind, Record
 _PROJECT = "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/"
 _MOST = 500
 _TOKENS = 6000
+_SCHEMA_CHARS = 50_000
 _SETTINGS = "Settings say how memory is kept: `engrams config` lists them, config.toml sets them."
 _KEYS = "A key is a memory of its own: `engrams keys add` makes one, `engrams keys revoke` ends one."
 _FEW = "Give the ids of users, agents, apps or runs as filters."
@@ -230,10 +231,12 @@ def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
 def _parse_schema(given: dict[str, Any] | str) -> dict[str, Any]:
     try:
         schema = json.loads(given) if isinstance(given, str) else given
-    except ValueError:
+    except (ValueError, RecursionError):
         schema = None
     if not isinstance(schema, dict) or not schema:
         raise InputError("The schema of an export is a JSON schema.", hint='Give {"type": "object", "properties": {…}}.')
+    if len(json.dumps(schema)) > _SCHEMA_CHARS:
+        raise InputError(f"The schema of an export has more than {_SCHEMA_CHARS:,} characters.", hint="Ask for less in one export.")
     return schema
 
 

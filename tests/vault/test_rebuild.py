@@ -79,6 +79,23 @@ def test_a_deleted_database_comes_back_equal(desk: Desk, lost: tuple[str, ...]) 
     converged(desk)
 
 
+def test_a_file_that_a_kill_left_brings_nothing_back(desk: Desk) -> None:
+    """Killed before a forgotten memory's file went, and without the files' own state: it stays forgotten, and the file goes."""
+    desk.add("I live in Paris.", settle=False)
+    desk.sync()
+    (record,) = desk.everything()
+    shutil.copytree(desk.home / "vault", desk.home / "before")
+    desk.engine.forget(record.id, scope=ALICE)
+    desk.engine.close()
+    without(desk.home, "vault.db")
+    shutil.rmtree(desk.home / "vault")
+    (desk.home / "before").rename(desk.home / "vault")
+    desk.again()
+    desk.engine.drain()
+    assert desk.engine.get(record.id, scope=ALICE).status is Status.FORGOTTEN
+    converged(desk)
+
+
 def test_reindex_builds_the_same_beside_the_old_one(desk: Desk) -> None:
     """`engrams reindex` keeps the old database, and makes an equal one from the files."""
     lived(desk)

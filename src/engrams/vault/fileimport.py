@@ -257,7 +257,7 @@ class VaultFileImporter:
             # Taken in before a crash, and not written since.
             same = RecordChange(ours.scope.owner, ours.id, {}, "move")
             return FileEditEffects(item, None, same, does="none", version=ours.version, scope=ours.scope)
-        version = row.version if row is not None else int(item.entry.fields.get("version", ours.version))
+        version = row.version if row is not None else int(item.entry.fields.get("version", 1))
         history = self._parts.store.history(ours.scope.owner, ours.id) if version < ours.version else ()
         base = (threewaymerge.record_at_version(ours, history, version) if version < ours.version else ours) or ours
         theirs = fileparser.parse_edit(item, base, self._known_scopes(), self._parts.clock())

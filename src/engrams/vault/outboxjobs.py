@@ -142,7 +142,8 @@ class VaultOutboxWriter:
         written = 0
         for owner, ids in group_by_owner(renamed).items():
             edges = self.parts.store.edges(owner, ids)
-            written += self.write_files(owner, [edge.source for edge in edges if edge.target in ids], {})
+            # Themselves too: without the files' own state an older file is taken for a moved one.
+            written += self.write_files(owner, list(dict.fromkeys((*ids, *(edge.source for edge in edges if edge.target in ids)))), {})
         while entries := self._next_entries():
             notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
             for owner, ids in group_by_owner((entry.owner, entry.record) for entry in entries).items():

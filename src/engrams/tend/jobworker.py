@@ -228,15 +228,15 @@ class JobWorkerPool:
             self._wake.clear()
             try:
                 self._run_timers(ring=self._notice_sleep())
-                idle = self.run() is None
+                pause = self._idle_seconds() if self.run() is None else 0.0
             except ClosedError:
                 return
             except EngramsError as problem:
-                # The queue itself cannot be reached (disk full, busy): nothing was claimed, so nothing is lost.
+                # The queue itself cannot be reached (disk full, busy, just encrypted): nothing was claimed, so nothing is lost.
                 _log.warning("job queue: %s", problem.message)
-                idle = True
-            if idle:
-                self._wake.wait(self._idle_seconds())
+                pause = _POLL
+            if pause:
+                self._wake.wait(pause)
 
     def _notice_sleep(self) -> bool:
         """Renew living leases where the machine slept; True: it did.

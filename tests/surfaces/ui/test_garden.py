@@ -7,6 +7,8 @@ from tests.surfaces.ui.conftest import Window
 
 from engrams.types import Status
 
+pytestmark = pytest.mark.slow
+
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 

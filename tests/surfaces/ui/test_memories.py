@@ -10,6 +10,8 @@ from tests.surfaces.ui.conftest import Window
 from engrams.testing import temp_engine
 from engrams.types import Kind, Status, Turn
 
+pytestmark = pytest.mark.slow
+
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 

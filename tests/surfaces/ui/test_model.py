@@ -19,6 +19,8 @@ from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Scope
 
+pytestmark = pytest.mark.slow
+
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 SECRET = "sk-of-the-model"

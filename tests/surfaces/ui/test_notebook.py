@@ -10,6 +10,8 @@ from tests.surfaces.ui.conftest import Served
 
 from engrams.types import Kind, Turn
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.covers("S4.62")
 def test_the_notebook_groups_by_topic_with_provenance(offline: Served) -> None:

@@ -10,6 +10,8 @@ from tests.surfaces.ui.conftest import Window
 from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.types import Kind, Turn
 
+pytestmark = pytest.mark.slow
+
 expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
 
 EMPTY = {

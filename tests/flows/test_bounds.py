@@ -65,6 +65,7 @@ REMEMBERED = {
     "text.nameorder._cached_names": 512,
     "store.sql.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
+    "write.changedetection.distinctthings._find_subject": 1 << 12,
     "write.changedetection.pairfeatures._find_word": 1 << 14,
     "write.changedetection.pairfeatures._read_clause": 1 << 13,
     "write.changedetection.pairfeatures._read_values": 1 << 12,

@@ -58,7 +58,7 @@ def test_an_echo_is_known_after_a_crash(home: Path) -> None:
         memory.add("The harbour master lives in Trondheim.", scope=ALICE)
         given = memory.context("Where does the harbour master live?", scope=ALICE)
         before = {record.id for record in memory.list(scope=ALICE).records}
-        memory.observe(Turn(given.tail, role="assistant", session="s"), scope=ALICE)
+        memory.observe(Turn(f"{given.tail}\nThat is all that I know of it.", role="assistant", session="s"), scope=ALICE)
     with engrams.open(home=home, jobs__workers=0, write__roles=("user", "assistant")) as memory:
         memory.sessions.end("s", scope=ALICE)
         new = [record for record in memory.list(scope=ALICE).records if record.id not in before and record.kind is not Kind.TURN]

@@ -11,9 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import apsw
+from typing import TYPE_CHECKING, Any
 
 from engrams.errors import InputError
 from engrams.formats import mem0
@@ -23,6 +21,9 @@ from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.formats.sourceobjects import SourceObject, convert, make_statement, place_in, predicate_name
 from engrams.formats.textdecoder import STDIN, Origin
 from engrams.types import Json, Kind, StatedFields, Turn
+
+if TYPE_CHECKING:
+    import apsw
 
 MAGIC = b"SQLite format 3\0"
 _VALUE_BYTES = 16 << 20
@@ -82,6 +83,8 @@ def read(origin: Origin) -> Iterator[ParsedTurn | UnreadablePiece]:
 @contextmanager
 def _open_database(origin: Origin) -> Iterator[apsw.Connection]:
     """Open a database to read it alone; a stream is copied first."""
+    import apsw
+
     with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
         path = Path(folder) / "copy.db"
         if isinstance(origin, str | Path):

@@ -83,7 +83,7 @@ def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
     door.post("/v1/memories", {"text": "Ann ties her canoe at the north pier", "kind": "fact"}, status=201)
 
     def prompt(text: str, session: str = "late") -> str:
-        return hook(door.home, "UserPromptSubmit", session_id=session, prompt=text)
+        return hook(door.home, "UserPromptSubmit", "--preset", "graph", session_id=session, prompt=text)
 
     assert "pier" not in prompt("Where does Ann tie her canoe?")
     assert "pier" not in prompt("zxqv", "other")

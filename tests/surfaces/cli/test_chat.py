@@ -113,11 +113,22 @@ def test_wrong_commands(engrams: Any) -> None:
     assert texts(engrams("list", "--json")) == []
 
 
+def _hear_hangups() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite under nohup hears none
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_conversation_as_control_c_does(home: Path, number: signal.Signals) -> None:
     """A chat that is told to stop, or whose terminal closes, ends its session: nothing of it waits for the next start."""
     command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "chat", "--home", str(home), "--user", "ann"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_hear_hangups,  # noqa: PLW1509 - nothing else runs yet
+    ) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         process.stdin.write(DENTIST + ".\n")
         process.stdin.flush()

@@ -75,7 +75,7 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
         bad = not tables and path.stat().st_size > 0 and not encryption.find_raw_keys(path) and not encryption.is_plain(path)
         marks = (int(connection.pragma("application_id")), int(connection.pragma("user_version")))
         ours = bool(tables) and schemasetup.expected_columns() <= set(fetch_all(connection, "our_columns"))
-        if ours and marks[0] != schemasetup.APPLICATION:
+        if ours and _is_one_byte_off(marks[0], schemasetup.APPLICATION):
             bad = True  # its tables say whose it is
         elif tables and marks == (schemasetup.APPLICATION, schemasetup.newest_version()):
             _touch_tables(connection)
@@ -92,6 +92,10 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
         return True
     (connections.close_replaced if bad else apsw.Connection.close)(connection)
     return bad
+
+
+def _is_one_byte_off(found: int, wanted: int) -> bool:
+    return sum(bool((found ^ wanted) >> shift & 0xFF) for shift in (0, 8, 16, 24)) == 1
 
 
 def _touch_tables(connection: apsw.Connection) -> None:

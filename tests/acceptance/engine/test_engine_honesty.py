@@ -110,6 +110,7 @@ def test_a_line_in_the_words_of_a_model_goes_with_its_memory(home: Path, clock: 
         assert "penicillin" not in prompts[-1]
 
 
+@pytest.mark.slow
 def test_the_command_forgets_in_notes_too(home: Path) -> None:
     """Each command a process of its own: forgotten, the sentence is in no search and no context; restored, it is."""
 

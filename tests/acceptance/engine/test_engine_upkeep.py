@@ -275,6 +275,7 @@ def test_a_damaged_database_is_set_aside_and_what_it_holds_comes_back(home: Path
 
 
 @pytest.mark.covers("S1.54")
+@pytest.mark.slow
 def test_an_index_without_its_format_is_made_anew(home: Path) -> None:
     """Where SQLite can no longer open the full-text index, the next search heals it, and so does the repair."""
     run(home, "--preset", "engine", arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))))

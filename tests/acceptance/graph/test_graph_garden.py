@@ -257,6 +257,7 @@ def test_the_garden_leaves_the_user_most_of_the_day(home: Path, clock: SettableC
 
 
 @pytest.mark.covers("S3.68", "S3.65")
+@pytest.mark.slow
 def test_the_gardens_queue_and_state_are_seen(home: Path) -> None:
     """Entries outlast the process, by priority and then by time, and go by id; disabled, scheduled and paused are told."""
 

@@ -72,6 +72,7 @@ def is_learned(door: Door) -> bool:
 
 
 @pytest.mark.covers("S4.45")
+@pytest.mark.slow
 def test_the_end_of_the_server_waits_for_no_model(home: Path) -> None:
     """SIGTERM ends the sessions that turns began; where the model hangs, the drain time passes, and the next start writes its account."""
     with ScriptedModel(answer=answer) as model:

@@ -23,6 +23,7 @@ ENGRAMS = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run
 Era = Literal["auto", "legacy"]
 
 
+@pytest.mark.slow
 async def test_a_process(home: Path, era: Era) -> None:
     """`engrams mcp` answers on its standard streams; what is told is there for the next process, and only for its user."""
 

@@ -307,6 +307,10 @@ def test_files_and_standard_input_are_the_callers(home: Path, tmp_path: Path) ->
         assert "tulips" in found and "roses" in found
 
 
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite in the background hears none
+
+
 def test_a_reader_that_goes_and_a_user_who_interrupts(home: Path) -> None:
     """A closed pipe ends an answered command with 0, Ctrl-C one that waits with 130; neither shows a traceback."""
     line = [*ENTRY, "search", "--home", str(home), "dog", *ANN]
@@ -319,7 +323,13 @@ def test_a_reader_that_goes_and_a_user_who_interrupts(home: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         server.send_signal(signal.SIGSTOP)
         try:
-            waiting = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            waiting = subprocess.Popen(
+                line,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                preexec_fn=_hear_interrupts,  # noqa: PLW1509 - a test's process
+            )
             time.sleep(1)
             waiting.send_signal(signal.SIGINT)
             assert waiting.communicate(timeout=60) == ("", "") and waiting.returncode == 130

@@ -21,7 +21,7 @@ demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
 test: .make/test ## Run the fast tests (under 8 minutes on two cores)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 3 -m "not slow"
 
 test-all: .make/test ## Run every test
 	$(BIN)/python -m pytest -n 2

@@ -161,6 +161,7 @@ def test_doctor_tells_who_can_read_the_files(home: Path, capsys: pytest.CaptureF
     assert tell() == ("warn", "plain files in an encrypted home: copy.db")
 
 
+@pytest.mark.slow
 def test_damage_is_told_from_a_wrong_key(home: Path) -> None:
     """Flipped bytes cost the pages they hit and no other; a file with another key is left as it is."""
     fill(home, 300)

@@ -112,6 +112,7 @@ def check_sessions(memory: engrams.MemoryEngine, acknowledged: list[dict[str, st
     assert [session for session in enough if session not in told] == []
 
 
+@pytest.mark.slow
 def test_a_storm_of_kills_loses_nothing(home: Path) -> None:
     """After 60 SIGKILLs before, after and in the middle of any write, nothing acknowledged is lost, nothing is twice, no job is stuck."""
     acknowledged = storm(home, kills=60, seed=1)

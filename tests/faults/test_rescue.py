@@ -146,6 +146,7 @@ def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 50_000])
+@pytest.mark.slow
 def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> None:
     """With nothing left of the store and no backup, `doctor --repair` reads memory from the vault's files."""
     home = tmp_path / "home"
@@ -212,6 +213,7 @@ def test_a_text_that_changed_by_itself_comes_back_from_its_file(spoilt: Path) ->
     assert texts(spoilt, vault__enabled=True) == sorted(map(said, range(12)))
 
 
+@pytest.mark.slow
 def test_a_text_that_changed_by_itself_is_told_until_accepted(spoilt: Path) -> None:
     """Without files the damaged text stays, and `doctor` says whose it is until it is edited or accepted."""
     shutil.rmtree(spoilt / "vault")

@@ -129,6 +129,7 @@ def test_a_full_disk_of_the_files_state_is_an_error_that_says_so(tmp_path: Path)
 
 
 @pytest.mark.covers("S1.54")
+@pytest.mark.slow
 def test_lost_memories_are_remembered_until_somebody_accepts_it(tmp_path: Path) -> None:
     """Each doctor names what a rescue could not bring back, and fails, until `--accept`."""
     home = tmp_path / "home"

@@ -84,6 +84,7 @@ def test_after_a_purge_no_memory_of_this_process_holds_the_text(home: Path, pres
         assert list(holders(word())) == []
 
 
+@pytest.mark.slow
 def test_files_leave_nothing_behind_either(home: Path) -> None:
     """With memory as files, what read and wrote them holds nothing of a purged text."""
     with engrams.open(home=str(home), vault__enabled=True, vault__git=False, jobs__workers=0, clock=SettableClock(START)) as engine:

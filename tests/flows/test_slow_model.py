@@ -103,6 +103,7 @@ def test_a_fresh_process_goes_on_with_due_work(home: Path) -> None:
             eventually_learned(memory, ["Ann sails."])
 
 
+@pytest.mark.slow
 def test_a_server_tells_its_backlog(home: Path) -> None:
     """On standard error: what was left at the start, what is done now, and that it is done."""
     with ScriptedModel() as model, engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory:
@@ -319,6 +320,7 @@ def test_a_purge_reaches_kept_answers(home: Path) -> None:
         assert [text for text in facts(memory) if "Bach" in text]
 
 
+@pytest.mark.slow
 def test_an_upstream_does_the_memory_work(home: Path) -> None:
     """A proxy without a model of its own learns by its upstream's; a setting forbids it, and rules do the work."""
     with ScriptedModel(answer=told, models=("nomic-embed", "big")) as model:

@@ -107,6 +107,7 @@ def test_the_engine_keeps_the_rest(home: Path) -> None:
     assert "Porto" in kept(home)
 
 
+@pytest.mark.slow
 def test_the_command_line_and_an_import(home: Path, tmp_path: Path) -> None:
     """`add` ends well and says that the message was not saved; an import keeps the messages around it."""
     added = run(home, "add", HUSH, *SET)

@@ -148,6 +148,7 @@ def test_upkeep_pauses_while_somebody_chats(home: Path) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.slow
 def test_upkeep_pauses_during_a_relayed_turn(home: Path, stream: bool) -> None:
     """In a served proxy whose upstream does the memory work, a cycle waits until the turn has been answered."""
     with ScriptedModel(answer=lambda request: report(request) if "garden" in request.prompt.lower() else "Hello.") as model:

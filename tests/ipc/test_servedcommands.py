@@ -110,6 +110,7 @@ def test_an_encrypted_home(tmp_path: Path) -> None:
         assert command(first, "search", "Oslo", *ANN, environ=wrong).returncode == 5
 
 
+@pytest.mark.slow
 def test_the_socket_is_this_users_alone(tmp_path: Path) -> None:
     """The socket has mode 0600 in a folder with 0700; a wider folder is no server's; it goes with its process, and two may serve."""
     home = tmp_path / "a home"
@@ -128,6 +129,7 @@ def test_the_socket_is_this_users_alone(tmp_path: Path) -> None:
     assert not answered(command(home, "search", "x", "--verbose")) and sockets(home) == []
 
 
+@pytest.mark.slow
 def test_settings_of_its_own(tmp_path: Path) -> None:
     """A call, a variable, a changed file or a test home with other settings than the server's opens the home itself, and tells why."""
     home = tmp_path / "home"
@@ -226,6 +228,7 @@ def _answers_a_list(link: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("behave", [_dies, _beats_then_dies, _speaks_nonsense, _claims_too_much, _answers_a_list, _kept.append])
+@pytest.mark.slow
 def test_a_server_that_hangs_dies_or_speaks_nonsense(home: Path, behave: Callable[[socket.socket], None]) -> None:
     """The command opens the home itself, within seconds, and does its work once."""
     with listening(home, behave):
@@ -287,6 +290,7 @@ def test_a_write_is_done_once_whenever_the_server_dies(home: Path, kind: str) ->
         assert {record.strength for record in found} == {found[0].strength}
 
 
+@pytest.mark.slow
 def test_a_copied_home_asks_nobody(home: Path, tmp_path: Path) -> None:
     """A copy of a home does not ask the server of the first."""
     with served(home, *ANN):
@@ -295,6 +299,7 @@ def test_a_copied_home_asks_nobody(home: Path, tmp_path: Path) -> None:
         assert not answered(command(tmp_path / "copy", "search", "dog", *ANN, "--verbose"))
 
 
+@pytest.mark.slow
 def test_files_and_standard_input_are_the_callers(home: Path, tmp_path: Path) -> None:
     """Short options in one word do not make the server read its own folder or its own standard input."""
     (tmp_path / "notes.txt").write_text("The tulips are red.\n", "utf-8")
@@ -311,6 +316,7 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite in the background hears none
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_and_a_user_who_interrupts(home: Path) -> None:
     """A closed pipe ends an answered command with 0, Ctrl-C one that waits with 130; neither shows a traceback."""
     line = [*ENTRY, "search", "--home", str(home), "dog", *ANN]
@@ -348,6 +354,7 @@ def test_several_hanging_servers_cost_the_time_of_one(home: Path) -> None:
         assert time.monotonic() - begun < 3.5
 
 
+@pytest.mark.slow
 def test_a_transcript_is_read_in_the_callers_folder(home: Path, tmp_path: Path) -> None:
     """A hook whose transcript the server cannot find reads it itself."""
     entry = {"type": "user", "message": {"role": "user", "content": "My parrot is called Pirate."}}

@@ -205,6 +205,7 @@ def test_flush_tells_whether_it_drained(engine: MemoryEngine, model: ScriptedMod
 
 
 @pytest.mark.covers("S1.31")
+@pytest.mark.slow
 def test_enqueueing_waits_for_no_model(model: ScriptedModel, home: Path) -> None:
     """With a model that never answers, turns are taken in from plain synchronous code, stored and found."""
     named = {"home": str(home), "chat.provider": "openai", "chat.model": "m", "chat.url": f"{model.url}/v1", "jobs.workers": 1}

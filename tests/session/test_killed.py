@@ -60,6 +60,7 @@ def storm(home: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.covers("S4.45", "S4.13")
+@pytest.mark.slow
 def test_a_dozen_kills_between_the_steps_of_an_end(home: Path) -> None:
     """After 14 SIGKILLs before or after any write, each session is finalised once and nothing held is lost."""
     storm(home, 14, 1)

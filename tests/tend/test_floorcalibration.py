@@ -24,6 +24,7 @@ def _fill(engine: engrams.MemoryEngine) -> None:
     engine.drain(60)
 
 
+@pytest.mark.slow
 def test_a_floor_is_chosen_by_asking_and_used_by_every_later_read(tmp_path: Path) -> None:
     """It is kept with its date and counts; another process reads by it, other owners do not."""
     home = tmp_path / "home"

@@ -84,6 +84,7 @@ def test_the_database_can_be_deleted(run: Callable[..., tuple[int, str, str]], h
     assert json.loads(run("list", "--json")[1])["records"] == before
 
 
+@pytest.mark.slow
 def test_sync_dream_backup_and_recover(run: Callable[..., tuple[int, str, str]], home: Path, tmp_path: Path) -> None:
     """sync tells what it did and stops at many missing files; dream plans, applies and undoes; a backup comes back."""
     run("add", "My dentist is Doctor Brown.")

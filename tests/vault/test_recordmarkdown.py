@@ -131,6 +131,7 @@ def test_any_record_comes_back_exactly(record: Record, told: tuple[recordmarkdow
 
 @settings(max_examples=150, deadline=None)
 @given(records, records)
+@pytest.mark.slow
 def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> None:
     """Rendered over the file of anything else, a record still comes back exactly, and what its owner added stays."""
     old = recordmarkdown.render_entry(other, ())

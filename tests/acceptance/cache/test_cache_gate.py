@@ -63,6 +63,7 @@ def consolidate(door: Door) -> list[str]:
 
 
 @pytest.mark.covers("S0.24", "S0.3", "S0.9")
+@pytest.mark.slow
 def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> None:
     """Not beside a later one whose own answer repeated another, though it is free and seconds away; a repetition is named as skipped."""
     talk(door, "Haha, what a silly grey sky over the harbour today.")

@@ -114,6 +114,7 @@ def test_what_was_superseded_leads_to_what_holds(door: Door) -> None:
 
 
 @pytest.mark.covers("S3.39")
+@pytest.mark.slow
 def test_a_conversation_too_short_to_learn_from_is_no_work(tmp_path: Path) -> None:
     """It waits in plain view, with no date, until it goes on or ends; whoever waits for the work is not kept."""
     home = tmp_path / "home"

@@ -78,6 +78,7 @@ def test_nobody_said_what_a_client_added_to_a_hook_alone(home: Path) -> None:
 
 
 @pytest.mark.covers("S3.2", "S3.20")
+@pytest.mark.slow
 def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
     """A prompt's memories come with the next prompt of its session, once; another session has none of them."""
     door.post("/v1/memories", {"text": "Ann ties her canoe at the north pier", "kind": "fact"}, status=201)
@@ -93,6 +94,7 @@ def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
 
 
 @pytest.mark.covers("S3.2")
+@pytest.mark.slow
 def test_the_hook_delivers_one_turn_late_without_a_server(home: Path) -> None:
     """Where every event is a process of its own, a prompt brings what the one before it asked for."""
     run(home, "--preset", "graph", arguments=("add", "Ann ties her canoe at the north pier", "--kind", "fact"))

@@ -55,6 +55,7 @@ def test_a_cluster_is_shown_by_the_name_the_model_gave(model: ScriptedModel) -> 
         assert shown(url) == (["Ways through town"], ["Ways through town"])
 
 
+@pytest.mark.slow
 def test_a_name_quotes_nothing_that_was_forgotten_or_edited() -> None:
     """Rules name a cluster by a member; edited or forgotten, its old words are in no name."""
     fixed: dict[str, Any] = {"topics__names": "text", "topics__tags": False, "preset": "graph"}

@@ -90,6 +90,7 @@ def test_a_statement_given_to_remember_supersedes(door: Door) -> None:
 
 
 @pytest.mark.covers("S3.52")
+@pytest.mark.slow
 def test_ignored_files_are_not_imported(tmp_path: Path) -> None:
     """Files that an ignore file of their folder names, and environments, are left out and named; a flag imports them."""
     work = tmp_path / "work"

@@ -210,6 +210,7 @@ def test_the_next_part_starts_behind_the_last(home: Path, clock: SettableClock, 
 
 
 @pytest.mark.covers("S4.22")
+@pytest.mark.slow
 def test_a_session_ends_whatever_fails(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
     """With a summariser that fails there is an account by rules; with an embedder that fails it is stored, and found later by meaning."""
     model.when(HEARD, {"statements": []})
@@ -241,6 +242,7 @@ def test_a_session_with_nothing_held_changes_nothing(home: Path, clock: Settable
 
 
 @pytest.mark.covers("S4.59")
+@pytest.mark.slow
 def test_what_could_not_be_embedded_is_embedded_later(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
     """A failing embedder costs nothing but the search by meaning, until the backfill; so with another model's vectors."""
     remote = {"embed__provider": "openai", "embed__model": "e", "embed__url": f"{model.url}/v1"}

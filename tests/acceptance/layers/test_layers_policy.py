@@ -106,6 +106,7 @@ def test_an_implied_wish_is_held_until_it_is_repeated(door: Door) -> None:
 
 
 @pytest.mark.covers("S4.16")
+@pytest.mark.slow
 def test_an_implied_wish_without_a_model(home: Path) -> None:
     """By rules too: held once, and a rule when it was said twice in a conversation that ended."""
     for said, status in (("I guess I prefer short answers.\n", "candidate"), ("I guess I prefer short answers.\n" * 2, "active")):

@@ -57,6 +57,7 @@ def test_feedback_is_a_choice(door: Door) -> None:
 
 
 @pytest.mark.covers("S4.53", "S4.54")
+@pytest.mark.slow
 def test_logs_outlive_memory(door: Door) -> None:
     """Neither log is searched or shown to a model; a wipe takes the exact word, by the command alone, and leaves both logs."""
     door.post("/v1/safety", {**CRISIS, "reason": "zyzzyva"}, status=201)

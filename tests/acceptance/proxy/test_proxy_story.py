@@ -94,6 +94,7 @@ def test_a_message_becomes_readable_files(door: Door) -> None:
 
 
 @pytest.mark.covers("S2.31", "S2.45", "S2.46", "S2.55")
+@pytest.mark.slow
 def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:
     """The summary first, then lines "[role] content" best first, then the user's message, unchanged; one summary.md per conversation."""
     summary = eventually(lambda: door.files("entries/user/ann/conversation/c1/summaries/summary.md"))[0]

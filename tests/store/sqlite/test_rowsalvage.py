@@ -109,6 +109,7 @@ def search(cropped: Cropped, path: Path, places: list[int], masks: tuple[int, ..
 
 
 @pytest.mark.covers("S1.54")
+@pytest.mark.slow
 def test_no_byte_beside_the_texts_loses_one(cropped: Cropped, tmp_path: Path) -> None:
     """A byte of a page's head, a pointer, a header, a number, an enumeration: every text that is there is read, once, as its owner's."""
     lost = search(cropped, tmp_path / "spoilt.db", cropped.heads[::8], MASKS)

@@ -113,6 +113,17 @@ def test_wrong_commands(engrams: Any) -> None:
     assert texts(engrams("list", "--json")) == []
 
 
+LATE = """
+import signal, threading, time
+def signal_beside_main():
+    time.sleep(1.5)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+threading.Thread(target=signal_beside_main, daemon=True).start()
+from engrams.surfaces.cli.entry import run
+run()
+"""
+
+
 def _hear_hangups() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite under nohup hears none
 
@@ -139,3 +150,10 @@ def test_a_signal_ends_the_conversation_as_control_c_does(home: Path, number: si
     with build.open(load({"home": str(home)}).settings, background=False) as engine:
         (turn,) = engine.list(scope=("user", "ann"), kinds=(Kind.TURN,)).records
         assert engine.sessions.state(turn.session, scope=("user", "ann")) == "rotation_required"
+
+
+def test_a_signal_that_interrupts_no_read_ends_it_too(home: Path) -> None:
+    """A signal that reaches the process just before it waits for a line is not left until the next line."""
+    command = [sys.executable, "-c", LATE, "chat", "--home", str(home), "--user", "ann"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(30) == 128 + signal.SIGTERM

@@ -42,6 +42,7 @@ def post(url: str, **body: object) -> httpx2.Response:
     raise AssertionError(url)
 
 
+@pytest.mark.slow
 def test_user_names_whose_memory_it_is(home: Path) -> None:
     """With --user what a request without a name tells is that person's, in the proxy and in the REST API."""
     with served(home, "--user", "ann") as url:
@@ -55,6 +56,7 @@ def test_user_names_whose_memory_it_is(home: Path) -> None:
 
 
 @pytest.mark.covers("S2.50")
+@pytest.mark.slow
 def test_the_proxys_options(home: Path) -> None:
     """Path, upstream, embedding model, port, host, top-k, lambda, recency, threshold, git and summaries are options of the command."""
     with raw_upstream() as raw:

@@ -285,6 +285,7 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
     assert home.exists()
 
 
+@pytest.mark.slow
 def test_calibrate_tells_its_floor_and_status_shows_it(engrams: Any) -> None:
     """Both as text and as JSON: the floor, where it comes from, when, and how many questions were asked."""
     assert engrams("demo", "--json").code == 0

@@ -84,6 +84,7 @@ def test_the_end_of_a_session_ends_it_here(call: HookCallOptions, home: Path) ->
         assert engine.sessions.state("s1", scope=("user", "ann")) == "rotation_required"
 
 
+@pytest.mark.slow
 def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
     """The shell lines of the guide do what it says: what one session was told begins the next."""
     guide = Path(__file__).parents[3] / "docs" / "guides" / "agents.md"

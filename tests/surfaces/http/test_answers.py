@@ -27,6 +27,7 @@ def unsafe(answer: httpx2.Response) -> dict[str, str]:
     return {name: value for name, value in SAFE.items() if answer.headers.get(name) != value}
 
 
+@pytest.mark.slow
 def test_every_answer_is_safe_for_a_browser(url: str) -> None:
     """Every route, every unknown path, every wrong method and every static file carries the security headers."""
     paths = {path.replace("{", "").replace("}", "") for _, path in list_operations()}

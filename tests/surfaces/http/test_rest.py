@@ -49,6 +49,7 @@ def test_a_later_turn_updates_the_stored_fact(api: httpx2.Client) -> None:
 
 
 @pytest.mark.covers("S2.53")
+@pytest.mark.slow
 def test_so_it_does_through_the_proxy() -> None:
     """Two chat turns; the facts of the second replace those of the first, end to end."""
     with (

@@ -160,6 +160,7 @@ def test_a_delivery_is_a_visible_job(home: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_a_restart_sends_what_is_left(home: Path) -> None:
     """A server that ended before it sent anything sends it after its next start, without another change."""
     with receiving() as receiver:

@@ -125,6 +125,7 @@ async def test_changes_over_http(home: Path) -> None:
             assert (await call(writer, "memory_get", id=one))["text"] == "The gate is grey."
 
 
+@pytest.mark.slow
 async def test_a_look_that_fails_ends_nothing(home: Path) -> None:
     """Memory that cannot be read for a moment is looked at again; the stream goes on, and so does the server."""
     with engrams.open(home=home, user="ann") as engine, running(create_app(engine, engine.settings)) as url:

@@ -88,6 +88,7 @@ def test_the_command_line_does_not_load_the_server() -> None:
     assert told.rstrip().endswith("False")
 
 
+@pytest.mark.slow
 def test_the_greeting_waits_for_no_memory(home: Path) -> None:
     """The server greets its client before memory is opened: nothing of the engine's is loaded, and the home is not made."""
     greeting = (

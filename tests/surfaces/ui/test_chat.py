@@ -132,6 +132,7 @@ def test_what_went_into_an_answer_names_the_profile(spoken: Window) -> None:
 
 
 @pytest.mark.covers("S4.45")
+@pytest.mark.slow
 def test_a_conversation_is_ended_on_the_page(spoken: Window) -> None:
     """ "End session" and "New chat" end it, as does a press in the list of sessions; the list says so in plain words."""
     assert spoken.served.model is not None

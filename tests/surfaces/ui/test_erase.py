@@ -44,6 +44,7 @@ def tell(window: Window) -> str:
     return id
 
 
+@pytest.mark.slow
 def test_the_history_is_rewritten_after_a_second_press(versioned: Window) -> None:
     """Erasing says that the history still holds it and offers to rewrite that; then the proof is whole."""
     id = tell(versioned)

@@ -103,6 +103,7 @@ def test_the_scripts_hold_keys_and_no_texts() -> None:
 
 
 @pytest.mark.parametrize("window", [{"locale": "de-AT"}], indirect=True)
+@pytest.mark.slow
 def test_the_browsers_language_is_spoken_and_another_can_be_chosen(window: Window) -> None:
     """German for a German browser, with its numbers and dates; Japanese once chosen, also after a reload; then the browser's again."""
     window.tell("I keep bees.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -227,27 +229,61 @@ def chat(options: GlobalOptions) -> None:
                 _run_exchange(talk, line, as_json=options.json)
 
 
-_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+_ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_AGAIN_SECONDS = 0.05
 
 
 @contextmanager
 def _exit_on_signals() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into an exception, as Ctrl-C is."""
     before = {number: signal.getsignal(number) for number in _ENDINGS}
+    handled = threading.Event()
 
     def leave(number: int, _frame: object) -> NoReturn:
+        handled.set()
         for each in before:
             signal.signal(each, signal.SIG_IGN)  # the end takes a while: a second one must not cut it off
         sys.exit(128 + number)
 
     try:
-        for number, handler in before.items():
-            if handler is signal.SIG_DFL:  # nohup ignores SIGHUP, and so it stays
-                signal.signal(number, leave)
-        yield
+        heard = [number for number, handler in before.items() if handler is signal.SIG_DFL]  # nohup ignores SIGHUP, and so it stays
+        for number in heard:
+            signal.signal(number, leave)
+        with _repeat_signals(heard, handled):
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _repeat_signals(numbers: Container[int], handled: threading.Event) -> Iterator[None]:
+    """Send an ending signal again until it is handled.
+
+    One that comes just before a read would else wait for the next line."""
+    if not hasattr(signal, "pthread_kill"):
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    main = threading.get_ident()
+
+    def repeat() -> None:
+        while number := os.read(reader, 1):
+            while number[0] in numbers and not handled.wait(_AGAIN_SECONDS):
+                signal.pthread_kill(main, number[0])
+
+    repeater = threading.Thread(target=repeat, name="engrams-signals", daemon=True)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    repeater.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        handled.set()
+        os.close(writer)
+        repeater.join()
+        os.close(reader)
 
 
 def _run_exchange(talk: TerminalChatSession, line: str, *, as_json: bool) -> None:

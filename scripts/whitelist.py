@@ -2,7 +2,8 @@
 
 # ruff: noqa: B018, F821, SLF001
 
-# Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, pickle, PyYAML or watchfiles under these names.
+# Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, pickle, PyYAML, uvicorn or
+# watchfiles under these names.
 _.__getattr__
 _.find_class
 _.model_config
@@ -29,6 +30,7 @@ _.yaml_implicit_resolvers
 _.rust_timeout
 _.itersize
 _.total_tokens
+_.should_exit
 
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
 PlainVerbTools

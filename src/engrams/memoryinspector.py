@@ -140,6 +140,10 @@ class MemoryInspector:
         place = None if scope is None else Scope.of(scope)
         return build_stats(self._store, place, self._settings, self._models, self._clock())
 
+    def require_ready(self) -> None:
+        """Raise StoreError where memory cannot be read, or has another schema."""
+        self._store.require_ready()
+
     def status(self) -> dict[str, Any]:
         """Report jobs, dead ones with errors, and model use.
         ``judge``: how many judgements of relevance ended how, since the engine was opened."""

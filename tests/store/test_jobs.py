@@ -44,6 +44,16 @@ def test_what_waits_is_found_by_its_key(store: Store) -> None:
     assert store.waiting("extract", "user/carl|") == ()
 
 
+def test_jobs_of_crowded_owners_are_passed_over(store: Store) -> None:
+    """Also those of their projects; an owner whose name begins alike is another one, and who asks for one job by its id gets it."""
+    made = [enqueue(store, key) for key in ("user/ann|1", "user/ann", "user/ann/project/x|2", "user/anna|3")]
+    ask = JobClaim("worker", START, 60, crowded=("user/ann", "user/bob"))
+    first = store.claim(ask)
+    assert first is not None and first.key == "user/anna|3" and store.claim(ask) is None
+    named = store.claim(replace(ask, id=made[2]))
+    assert named is not None and named.id == made[2]
+
+
 def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
     """A due job goes to one worker with its payload and a lease, and is done when that is handed back."""
     made = enqueue(store, payload={"items": ["a"], "n": {"deep": 1}})

@@ -68,7 +68,7 @@ def test_the_live_item_gets_its_importance(engine: MemoryEngine, model: Scripted
     model.when(WEIGHED, "0.8")
     id = say(engine, "The release is on Friday the 13th")
     assert len(model.requests) == 0
-    assert engine.tiers.jobs() == (f"importance-judge:{id}",)
+    assert engine.tiers.jobs() == (f"importance-judge:user/ann|{id}",)
     assert engine.tiers.in_flight() == engine.tiers.state(ANN)["in_flight"] == 1
     engine.drain()
     (item,) = engine.tiers.working(ANN)
@@ -141,7 +141,7 @@ def test_what_cannot_be_read_leaves_half(engine: MemoryEngine, model: ScriptedMo
     engine.drain()
     assert row(engine, other).importance == 0.5
     (dead,) = engine.status()["dead"]
-    assert (dead["kind"], dead["key"]) == ("importance-judge", other)
+    assert (dead["kind"], dead["key"]) == ("importance-judge", f"user/ann|{other}")
     model.heal()
     model.when(WEIGHED, "12")
     engine.retry()
@@ -169,7 +169,7 @@ def test_what_becomes_recent_is_condensed(engine: MemoryEngine, model: ScriptedM
     model.when(PUT, '"The spare key is under the blue pot."')
     id = say(engine, "Well, you know, as for the spare key, that one is of course under the blue pot by the door")
     fill(engine, 2)
-    assert f"l1-finalize:user/ann:{id}" in engine.tiers.jobs()
+    assert f"l1-finalize:user/ann|{id}" in engine.tiers.jobs()
     assert row(engine, id).summary == ""
     engine.drain()
     assert row(engine, id).summary == "The spare key is under the blue pot."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ GARDEN, WAKE = "garden", "garden-wake"
 """Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
 ``{owner}|{name}``."""
 JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
-"""Kinds of the jobs of tiers. Keys: a record's id, ``{scope}:{id}``, a scope's key, none."""
+"""Kinds of the jobs of tiers. Keys: ``{scope}|{id}`` of the first two, a scope's key, none."""
 
 KEPT = "kept"
 """Part of a payload that holds a model's answers until they are stored; they may quote any memory that it names."""
@@ -66,13 +66,14 @@ class JobClaim:
     """Claim of one due job.
     ``kinds`` empty: any; highest priority first, then earliest. Expired leases count.
 
-    ``id``: exactly this job, if nobody has it, whether due or not."""
+    ``id``: exactly this job, if nobody has it, whether due or not. ``crowded``: owners whose jobs are passed over."""
 
     worker: str
     now: datetime
     lease_seconds: float = 60.0
     kinds: tuple[str, ...] = ()
     id: str = ""
+    crowded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,11 @@ class JobQueue(Protocol):
         ...
 
     def next_due(self) -> datetime | None: ...
+
+    def follow(self, wake: Callable[[], object]) -> None:
+        """Call ``wake`` when some process adds jobs, while the store is open.
+        A store that hears of none never does: workers look by themselves too."""
+        ...
 
     def cancel(self, ids: Sequence[str]) -> int:
         """Drop waiting jobs; their number.

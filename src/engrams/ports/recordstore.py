@@ -301,6 +301,10 @@ class RecordStore(Protocol):
         """Remove outbox entries that were carried out."""
         ...
 
+    def require_ready(self) -> None:
+        """Raise StoreError where memory cannot be read, or its schema differs."""
+        ...
+
     def check(self, repair: bool) -> Mapping[str, Json]:
         """Check the files: ``{"ok": bool, "problems": [...], "repaired": [...], "bytes": n, ...}``."""
         ...

@@ -91,7 +91,7 @@ class WorkingTier:
         fresh = [put.record for put in puts if put.record.id not in skipped]
         through, held = fresh[: -self._tiers.working_size], fresh[-self._tiers.working_size :]
         if self._judge:
-            jobs += tuple(self._make_job(JUDGE, record.id, record) for record in fresh)
+            jobs += tuple(self._make_job(JUDGE, record) for record in fresh)
         tiers = {**{record.id: Tier.WORKING for record in held}, **{record.id: Tier.RECENT for record in through}}
         stored = tuple(self._assign_tier(put, tiers, twins) for put in batch.puts)
         bumps = self._bump_twins(scope, twins)
@@ -243,7 +243,7 @@ class WorkingTier:
         rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
         changes = tuple(evict_turn(record, self._tiers.promote_importance, batch.at) for record in rows)
         kept = {change.id for change in changes if change.action == "promote"}
-        finals = [self._make_job(CONDENSE, f"{record.scope.key}:{record.id}", record) for record in rows if record.id in kept]
+        finals = [self._make_job(CONDENSE, record) for record in rows if record.id in kept]
         full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *(finals if self._condense else ())))
         try:
             done = self._store.commit(full) if full.puts or full.changes else CommitResult()
@@ -256,8 +256,9 @@ class WorkingTier:
         ring.evict({item.id for item in leaving})
         return done
 
-    def _make_job(self, kind: str, key: str, record: Record) -> JobSpec:
-        return JobSpec(kind, key, {"scope": record.scope.key, "items": [record.id]}, attempts=self._settings.jobs.max_attempts)
+    def _make_job(self, kind: str, record: Record) -> JobSpec:
+        scope, tries = record.scope.key, self._settings.jobs.max_attempts
+        return JobSpec(kind, f"{scope}|{record.id}", {"scope": scope, "items": [record.id]}, attempts=tries)
 
     def _make_caps_jobs(self, scope: Scope, number: int) -> tuple[JobSpec, ...]:
         """Build the job that enforces caps, due after a number of turns."""

@@ -23,6 +23,10 @@ class JobSettings(SettingsSection):
     max_queued: int = Field(1000, ge=1, description="Updates that may wait before `updates.add` refuses more.")
     backoff_seconds: float = Field(2.0, ge=0, description="Seconds before the first retry; doubles each time, up to an hour.")
     lease_seconds: float = Field(60.0, gt=0, description="Seconds after which a dead worker's job is taken over; a living one renews.")
+    poll_seconds: float = Field(1.0, gt=0, description="Seconds after which idle workers look for jobs that nobody told them of.")
+    owner_share: Share = Field(
+        1.0, gt=0, le=1, description="Largest part of a process's workers that one owner's jobs may hold; `engrams work`: 0.5. 1: no limit."
+    )
 
 
 class SessionSettings(SettingsSection):

@@ -29,6 +29,11 @@ class StoreSettings(SettingsSection):
     """Place and durability of the database."""
 
     url: str = Field("", description="Database: a path, `:memory:`, or postgresql://USER@HOST/NAME. Empty: memory.db in the home folder.")
+    listen_url: str = Field(
+        "",
+        description="Address of Postgres itself, to hear of new jobs where `store.url` is a pooler's. Empty: `store.url`.",
+        json_schema_extra={"secret": True},
+    )
     durability: Literal["full", "normal"] = Field(
         "full",
         description="full: an acknowledged write survives power loss. normal: a crash of the process only, but faster.",

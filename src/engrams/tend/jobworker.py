@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
@@ -57,11 +57,13 @@ class JobLeaseRenewer:
         for lease in held:
             self._jobs.renew(lease, self._clock() + timedelta(seconds=self._seconds))
 
-    def close(self) -> None:
-        """End the heartbeat."""
+    def close(self) -> tuple[str, ...]:
+        """End the heartbeat; the leases of work that still runs."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+        with self._lock:
+            return tuple(self._leases)
 
     def _beat(self) -> None:
         while not self._stop.wait(max(self._seconds / _BEATS, _LEAST)):
@@ -78,8 +80,41 @@ Result = TypeVar("Result")
 Handler = Callable[[Job], object]
 """Does a job and finishes its lease, in the same transaction as what it writes."""
 
-_POLL = 5.0
-"""Longest time after which idle workers look for work, of other processes too."""
+
+class OwnerWorkerShares:
+    """Counts of running jobs by owner, against their share."""
+
+    def __init__(self, workers: int, share: float) -> None:
+        """Set up the counts.
+        ``share``: of the workers, for one owner; 1: no limit."""
+        self._most = max(1, int(workers * share)) if share < 1 else 0
+        self._running: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def claiming(self) -> Iterator[tuple[str, ...]]:
+        """Owners at their limit; nobody else claims meanwhile, where there is one."""
+        with self._lock if self._most else nullcontext():
+            yield tuple(owner for owner, number in self._running.items() if number >= self._most) if self._most else ()
+
+    def enter(self, job: Job) -> None:
+        """Count a job that was claimed."""
+        self._running[find_owner(job.key)] += 1
+
+    def leave(self, job: Job) -> None:
+        """Count a job no more."""
+        owner = find_owner(job.key)
+        with self._lock:
+            self._running[owner] -= 1
+            if not self._running[owner]:
+                del self._running[owner]
+
+
+def find_owner(key: str) -> str:
+    """Return the owner whose key a job's key begins with."""
+    return "/".join(key.partition("|")[0].split("/")[:2])
+
+
 _HELD_POLL = 1.0
 _SLEPT = 10.0
 """Seconds by which the wall clock runs ahead after sleep; less is a clock that was set."""
@@ -112,6 +147,8 @@ class JobWorkerPool:
         self._cut_off = False
         self._moment = (clock(), time.monotonic())
         self._leases = JobLeaseRenewer(jobs, clock, settings.lease_seconds)
+        self._shares = OwnerWorkerShares(settings.workers, settings.owner_share)
+        self._follows = False
 
     def wake(self) -> None:
         """Start the workers if needed, and let them look for work."""
@@ -143,11 +180,17 @@ class JobWorkerPool:
             return None
         self._notice_sleep()
         kinds = tuple(self._handlers.keys() - self._held_kinds())
-        job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, kinds, id))
-        if job is not None:
+        with self._shares.claiming() as crowded:
+            job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, kinds, id, crowded))
+            if job is None:
+                return None
+            self._shares.enter(job)
+        try:
             # What somebody asked for is no upkeep.
             with nullcontext() if id or self._upkeep is None else self._upkeep.enter(job.kind):
                 self.run_leased(job, partial(self._handlers[job.kind], job))
+        finally:
+            self._shares.leave(job)
         return job
 
     def _held_kinds(self) -> frozenset[str]:
@@ -202,7 +245,15 @@ class JobWorkerPool:
             for thread in ending:
                 thread.start()
             self._join(ending, until, cut)
-        self._leases.close()
+        self._give_back(self._leases.close())
+
+    def _give_back(self, leases: Sequence[str]) -> None:
+        """Return jobs that take longer than anybody waits to the queue."""
+        for lease in leases:
+            try:
+                self._jobs.fail(JobFailure(lease, "Its worker was stopped.", self._clock(), self._clock(), counts=False))
+            except EngramsError as problem:
+                _log.warning("a job is taken over when its lease is over: %s", problem.message)
 
     def _join(self, threads: Sequence[threading.Thread], until: float, cut: Callable[[], object] | None) -> None:
         for thread in threads if cut is not None else ():
@@ -234,9 +285,16 @@ class JobWorkerPool:
             except EngramsError as problem:
                 # The queue itself cannot be reached (disk full, busy, just encrypted): nothing was claimed, so nothing is lost.
                 _log.warning("job queue: %s", problem.message)
-                pause = _POLL
-            if pause:
-                self._wake.wait(pause)
+                pause = self._settings.poll_seconds
+            if pause and not self._wake.wait(pause):
+                self._follow()
+
+    def _follow(self) -> None:
+        """Hear of other processes' jobs, from the first idle moment on."""
+        with self._lock:
+            first, self._follows = not self._follows, True
+        if first and not self._stop.is_set():
+            self._jobs.follow(self._wake.set)
 
     def _notice_sleep(self) -> bool:
         """Renew living leases where the machine slept; True: it did.
@@ -261,7 +319,7 @@ class JobWorkerPool:
             look()
 
     def _idle_seconds(self) -> float:
-        longest = min([_POLL, *self._timers.values()])
+        longest = min([self._settings.poll_seconds, *self._timers.values()])
         due = self._jobs.next_due()
         if due is None:
             return longest

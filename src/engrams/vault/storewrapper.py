@@ -80,6 +80,8 @@ class ForwardingStore:
         self.workload = store.workload
         self.retry = store.retry
         self.next_due = store.next_due
+        self.follow = store.follow
+        self.require_ready = store.require_ready
         self.cancel = store.cancel
         self.spend = store.spend
         self.record_pace = store.record_pace

@@ -6,10 +6,11 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import psycopg
+import psycopg_pool
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
@@ -17,6 +18,7 @@ from psycopg_pool import ConnectionPool
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
 from engrams.store.postgres.errormapping import map_errors
+from engrams.store.postgres.jobnotices import NOTICE
 from engrams.store.postgres.sqltranslation import translate
 from engrams.store.postgres.textescaping import make_adapters
 from engrams.store.processforks import register
@@ -24,14 +26,19 @@ from engrams.types import Scope
 
 T = TypeVar("T")
 P = ParamSpec("P")
+_Pool: TypeAlias = ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
 
 SCHEMA = "engrams"
 SERVICE, FLEET = "engrams_service", "engrams_fleet"
 """Roles of transactions: with one owner's rows; for what belongs to no single owner."""
 _ROUNDS = 20
 """Times that a transaction is run again where others were in its way."""
+_CUTS = 3
+"""Times that a transaction is run again whose connection was cut."""
 _BATCH_ROWS = 5_000
-_KEEP_ALIVE = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+KEEP_ALIVE: dict[str, Any] = {
+    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000
+}  # fmt: skip
 """Seconds after which a server that is gone is noticed; the last in milliseconds."""
 _ADAPTERS = make_adapters()
 _TURN = "SELECT set_config('role', $1, true), set_config('engrams.owner', $2, true)"
@@ -46,6 +53,8 @@ class OwnerConnection:
     def __init__(self, raw: psycopg.Connection[tuple[Any, ...]], owner: str | None, *, reads: bool) -> None:
         self._reads = reads
         self._raw, self._owner, self._turned, self._count, self._streams = raw, owner, owner, 0, 0
+        self.is_ending = False
+        """True once COMMIT was sent: from then on nobody knows what a connection that is cut has done."""
 
     def enter(self, owner: str) -> None:
         """Name the owner of the next statements."""
@@ -68,6 +77,11 @@ class OwnerConnection:
         """Rows that the last statement changed."""
         return self._count
 
+    @property
+    def is_undone(self) -> bool:
+        """True where the connection was cut before COMMIT was sent."""
+        return self._raw.closed and not self.is_ending
+
     def _turn(self, owner: str | None) -> None:
         if owner != self._turned:
             psycopg.RawCursor(self._raw).execute(_TURN, (FLEET if owner is None else SERVICE, owner or ""))
@@ -81,6 +95,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, settings: StoreSettings) -> None:
         self.url, self._settings = url, settings
+        self.listen_url = settings.listen_url or url
         named = conninfo_to_dict(url)
         self.label = f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
         self._closed = False
@@ -106,6 +121,7 @@ class PostgresDatabase:
         Again, where others were in its way."""
         with map_errors(self.label):
             for round in range(_ROUNDS):
+                connection: OwnerConnection | None = None
                 try:
                     with self._transaction(owner) as connection:
                         return work(connection, *given, **options)
@@ -115,6 +131,9 @@ class PostgresDatabase:
                     if first or round == _ROUNDS - 1:
                         raise
                     time.sleep(random.random() * 0.01 * (round + 1))  # noqa: S311 - no secret: it only parts two that met
+                except psycopg.OperationalError:
+                    if connection is None or not connection.is_undone or round >= _CUTS:
+                        raise
         raise AssertionError("the last round returns or raises")
 
     def checkpoint(self) -> bool:
@@ -126,23 +145,37 @@ class PostgresDatabase:
         key = None if owner is None else owner.key
         begin = self._begin_text(mode, key)
         pool = self._open_pool()
-        raw = pool.getconn()
+        raw = self._begin(pool, begin)
+        connection = OwnerConnection(raw, key, reads=bool(mode))
         try:
-            try:
-                raw.execute(begin)
-            except psycopg.OperationalError:
-                if not raw.closed:
-                    raise
-                # It was cut while it lay idle, and nothing was done on it.
-                pool.putconn(raw)
-                raw = pool.getconn()
-                raw.execute(begin)
-            yield OwnerConnection(raw, key, reads=bool(mode))
+            yield connection
+            connection.is_ending = True
             raw.execute("COMMIT")
         finally:
             if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self._roll_back(raw)
             pool.putconn(raw)
+
+    def _begin(self, pool: _Pool, text: str) -> psycopg.Connection[tuple[Any, ...]]:
+        """Begin on a connection; pass over those cut while idle."""
+        for _ in range(self._settings.connections):
+            raw = pool.getconn()
+            try:
+                raw.execute(text)
+            except BaseException as problem:
+                cut = isinstance(problem, psycopg.OperationalError) and raw.closed
+                pool.putconn(raw)
+                if not cut:
+                    raise
+            else:
+                return raw
+        raise psycopg.OperationalError("every connection was cut")
+
+    def notify(self) -> None:
+        """Tell workers of new jobs; those not told look by themselves."""
+        pool = self._open_pool()
+        with suppress(psycopg.Error, psycopg_pool.PoolTimeout), pool.connection() as raw:
+            raw.execute(NOTICE)
 
     @staticmethod
     def _roll_back(raw: psycopg.Connection[tuple[Any, ...]]) -> None:
@@ -168,7 +201,7 @@ class PostgresDatabase:
             if self._pool is None:
                 self._pool = ConnectionPool(
                     self.url,
-                    kwargs={"autocommit": True, "context": _ADAPTERS, **_KEEP_ALIVE},
+                    kwargs={"autocommit": True, "context": _ADAPTERS, **KEEP_ALIVE},
                     min_size=1,
                     max_size=self._settings.connections,
                     timeout=max(self._settings.busy_seconds, 0.1),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import psycopg
 
 from engrams.errors import StoreError
@@ -16,7 +19,7 @@ _LOCK = 0x656E6772
 _OLDEST_SERVER = 160_000
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
-_APPLIED = "SELECT number, name, checksum, terms FROM migrations ORDER BY number"
+APPLIED = "SELECT number, name, checksum, terms FROM migrations ORDER BY number"
 
 
 def migrate(url: str) -> tuple[str, ...]:
@@ -31,7 +34,7 @@ def migrate(url: str) -> tuple[str, ...]:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             connection.execute(f"SET LOCAL search_path = {SCHEMA}")
             connection.execute(_TABLE)
-            applied = {row[0] for row in connection.execute(_APPLIED).fetchall()}
+            applied = {row[0] for row in connection.execute(APPLIED).fetchall()}
             steps = [step for step in load_migrations(__package__) if step.number not in applied]
             for step in steps:
                 connection.execute(step.script.encode())
@@ -48,11 +51,17 @@ def require_schema(url: str, place: str) -> None:
         if there is None:
             raise StoreError(f"{place} holds no memory yet.", hint="Make its tables first: `engrams migrate`.")
         connection.execute(f"SET search_path = {SCHEMA}")
-        applied = {number: (name, checksum) for number, name, checksum, _ in connection.execute(_APPLIED).fetchall()}
+        compare_schema(connection.execute(APPLIED).fetchall(), place)
+
+
+def compare_schema(rows: Sequence[tuple[Any, ...]], place: str, *, newer: bool = False) -> None:
+    """Compare the steps that were applied with those of this version.
+    ``newer``: later ones are allowed. StoreError: they differ."""
+    applied = {number: (name, checksum) for number, name, checksum, _ in rows}
     known = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
-    if applied.keys() - known.keys():
+    if applied.keys() - known.keys() and not newer:
         raise StoreError(f"{place} was migrated by a newer engrams.", hint="Upgrade engrams on this machine.")
     if known.keys() - applied.keys():
         raise StoreError(f"{place} has the schema of an older engrams.", hint=HINT)
-    if wrong := [name for number, (name, checksum) in applied.items() if known[number] != (name, checksum)]:
+    if wrong := [name for number, (name, checksum) in known.items() if applied[number] != (name, checksum)]:
         raise StoreError(f"{place} was migrated in another form: {', '.join(wrong)}.", hint="Use the engrams that migrated it.")

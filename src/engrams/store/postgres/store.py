@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
-from engrams.ports import Clock, Job, JobClaim
+from engrams.ports import Clock, CommitResult, Job, JobClaim, JobSpec, WriteBatch
 from engrams.settings import StoreSettings
-from engrams.store.postgres.database import PostgresDatabase
+from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
-from engrams.store.postgres.schemasetup import require_schema
+from engrams.store.postgres.jobnotices import JobNoticeListener
+from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
 from engrams.store.sql import jobqueue
 from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
 from engrams.store.sql.store import SqlStore
@@ -25,6 +27,7 @@ class PostgresStore(SqlStore):
     Safe in many threads, processes and machines, and after a fork."""
 
     _database: PostgresDatabase
+    _listener: JobNoticeListener | None = None
 
     @classmethod
     def open(cls, url: str, settings: StoreSettings, clock: Clock) -> PostgresStore:
@@ -34,6 +37,35 @@ class PostgresStore(SqlStore):
         database = PostgresDatabase(url, settings)
         require_schema(url, database.label)
         return cls(database, PostgresDialect(), settings, clock)
+
+    def commit(self, batch: WriteBatch) -> CommitResult:
+        done = super().commit(batch)
+        if any(done.jobs):
+            self._database.notify()
+        return done
+
+    def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
+        made = super().enqueue(specs, at)
+        if made:
+            self._database.notify()
+        return made
+
+    def follow(self, wake: Callable[[], object]) -> None:
+        """Hear of jobs by LISTEN, on a connection of its own."""
+        if self._listener is None:
+            self._listener = JobNoticeListener(self._database.listen_url, KEEP_ALIVE, wake)
+
+    def require_ready(self) -> None:
+        """Raise StoreError where the schema does not fit, or nothing answers.
+        Steps of a newer engrams only add, so that a process that runs goes on."""
+        with self._database.reading(None) as connection:
+            compare_schema(connection.execute(APPLIED).fetchall(), self._database.label, newer=True)
+
+    def close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        super().close()
 
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):

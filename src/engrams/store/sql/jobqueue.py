@@ -158,7 +158,7 @@ def is_claimable(connection: SqlConnection, ask: JobClaim) -> bool:
 def _find_due(connection: SqlConnection, ask: JobClaim) -> tuple[Any, ...] | None:
     if ask.id:
         return fetch_first(connection, "named_job", micros(ask.now), ask.id)
-    return fetch_first(connection, "due_job", micros(ask.now), encode_json(ask.kinds))
+    return fetch_first(connection, "due_job", micros(ask.now), encode_json(ask.kinds), encode_json(ask.crowded))
 
 
 def remove_records(connection: SqlConnection, ids: Set[str], at: datetime) -> int:

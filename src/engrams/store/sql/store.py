@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -206,6 +206,14 @@ class SqlStore:
     def next_due(self) -> datetime | None:
         with self._database.reading(None) as connection:
             return jobqueue.find_next_due(connection)
+
+    def follow(self, wake: Callable[[], object]) -> None:
+        """Do nothing: workers look by themselves."""
+
+    def require_ready(self) -> None:
+        """Raise StoreError where memory cannot be read."""
+        with self._database.reading(None):
+            pass
 
     def cancel(self, ids: Sequence[str]) -> int:
         if not ids or not self._database.exists:

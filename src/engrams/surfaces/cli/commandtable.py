@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "install": ("agentinstall", "Connect a coding agent to memory: shows the change, asks, undoes."),
     "chat": ("chat", "Talk to memory in the terminal."),
     "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
+    "work": ("work", "Run background jobs, beside servers on the same memory."),
     "service": ("systemdservice", "Run the server from login on, by systemd."),
     "keys": ("apikeys", "Create, list and revoke API keys of the server."),
     "safety": ("crisislog", "Store, list and purge records of detected crises."),

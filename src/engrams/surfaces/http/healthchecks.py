@@ -159,6 +159,7 @@ def read_state(engine: MemoryEngine, settings: Settings) -> StoreHealthSnapshot:
     """Read the state of store, jobs and disk; blocking."""
     disk = _check_disk(settings)
     try:
+        engine.inspect.require_ready()
         found = engine.status()
     except EngramsError as fault:
         return StoreHealthSnapshot(fault, {}, 0.0, disk)

@@ -1,0 +1,60 @@
+"""Notices of new jobs: sent after a commit, heard apart."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+CHANNEL = "engrams_jobs"
+NOTICE = f"BEGIN; SET LOCAL synchronous_commit = off; NOTIFY {CHANNEL}; COMMIT"
+"""Sent by itself: in the transaction of a write it would keep all others with a notice waiting for the disk."""
+_AGAIN_SECONDS = 5.0
+"""Pause after which a connection that was lost is made anew; workers look by themselves meanwhile."""
+_LOOK_SECONDS = 60.0
+"""Seconds after which a silent connection is asked whether it lives."""
+
+
+class JobNoticeListener:
+    """Thread that calls ``wake`` whenever some process adds jobs.
+
+    Nothing depends on it: workers also look by themselves, so a lost notice costs a second at most."""
+
+    def __init__(self, url: str, keep_alive: dict[str, Any], wake: Callable[[], object]) -> None:
+        self._url, self._keep_alive, self._wake = url, keep_alive, wake
+        self._stop = threading.Event()
+        self._told, self._tell = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="engrams-notices", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        os.write(self._tell, b".")
+        self._thread.join()
+        os.close(self._told)
+        os.close(self._tell)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with psycopg.connect(self._url, autocommit=True, **self._keep_alive) as connection:
+                    self._listen(connection)
+            except psycopg.Error:
+                self._stop.wait(_AGAIN_SECONDS)
+
+    def _listen(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        connection.execute(f"LISTEN {CHANNEL}")
+        self._wake()
+        with selectors.DefaultSelector() as both:
+            both.register(connection.fileno(), selectors.EVENT_READ)
+            both.register(self._told, selectors.EVENT_READ)
+            while not self._stop.is_set():
+                if not both.select(_LOOK_SECONDS):
+                    connection.execute("SELECT 1")
+                elif any(connection.notifies(timeout=0)):
+                    self._wake()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 import httpx2
 import numpy as np
@@ -13,8 +15,10 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import patient
 
+import engrams
 from engrams.engine import MemoryEngine
-from engrams.testing import temp_engine
+from engrams.surfaces.http.app import create_app
+from engrams.testing import HashEmbedder, temp_engine
 from engrams.types import Kind
 
 REX = "My dog is called Rex."
@@ -132,3 +136,29 @@ def test_without_an_embedder() -> None:
     with temp_engine(user="ann", embed__provider="null") as engine, running(patient(engine)) as url:
         assert [model["id"] for model in httpx2.get(url + "/v1/models").json()["data"]] == ["engrams-offline"]
         assert httpx2.post(url + "/v1/embeddings", json={"input": "x"}).status_code == 404
+
+
+def test_embeddings_hold_up_no_lookup(home: Path) -> None:
+    """While several requests for vectors wait for an embedder that is stuck, a chat still gets its quotes."""
+    stuck = threading.Event()
+
+    class StuckEmbedder(HashEmbedder):
+        def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Any:
+            if texts[0] == "stuck":
+                stuck.wait(20)
+            return super().embed(texts, purpose)
+
+    with engrams.open(home=str(home), user="ada", embedder=StuckEmbedder()) as engine, running(create_app(engine, engine.settings)) as url:
+        engine.add(REX, scope=("user", "ada"))
+        body = {"model": engine.embedder.card.id, "input": ["stuck"]}
+        waiting = [threading.Thread(target=httpx2.post, args=(f"{url}/v1/embeddings",), kwargs={"json": body}) for _ in range(3)]
+        try:
+            for thread in waiting:
+                thread.start()
+            asked = {"model": "engrams-offline", "messages": [{"role": "user", "content": ASK}]}
+            answer = httpx2.post(f"{url}/v1/chat/completions", json=asked, timeout=15)
+            assert "called Rex" in answer.json()["choices"][0]["message"]["content"]
+        finally:
+            stuck.set()
+            for thread in waiting:
+                thread.join()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
+from typing import TypeVar
 
 import httpx2
 from starlette.requests import Request
@@ -23,9 +26,12 @@ from engrams.types import Hit, Json
 
 BODY_BYTES = 256_000_000
 
+_LARGE_BYTES = 1_000_000
+"""Bodies above this are parsed in a thread, so that streams go on meanwhile."""
 _REFUSED = (400, 413, 422)
 
 _log = logging.getLogger("engrams.proxy")
+T = TypeVar("T")
 
 
 class ProxyChatEndpoint:
@@ -40,7 +46,8 @@ class ProxyChatEndpoint:
         if raw is None:
             text = f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history."
             return error_response(self._dialect.path, 413, text, "request_too_large")
-        chat_request = parse_request(request.headers, raw, self._settings, self._dialect, self._threads)
+        parse = partial(parse_request, request.headers, raw, self._settings, self._dialect, self._threads)
+        chat_request = await run_beside(len(raw), parse)
         if chat_request.refusal:
             return error_response(self._dialect.path, 400, chat_request.refusal, "owner_missing")
         upstream = self._upstreams.find(chat_request.model)
@@ -91,7 +98,7 @@ class ProxyChatEndpoint:
     async def _send(
         self, request: Request, chat_request: ParsedProxyRequest, upstream: UpstreamServer, memory: str = ""
     ) -> httpx2.Response:
-        body = chat_request.upstream_body(memory)
+        body = await run_beside(len(chat_request.raw), partial(chat_request.upstream_body, memory))
         headers = upstream.request_headers(request.headers.raw, b"content-length", b"accept-encoding")
         # Plain bytes: a compressed stream would have to be unpacked here before it could be read along.
         headers += [(b"content-length", str(len(body)).encode()), (b"accept-encoding", b"identity")]
@@ -104,7 +111,7 @@ class ProxyChatEndpoint:
         """Store the turns of a whole answer and name the memories used."""
         answer, body = read
         headers = _with_note(response_headers(answer, decoded=True), note)
-        parsed = _parse_json(body)
+        parsed = parse_json(body)
         text = self._dialect.read_answer(parsed)
         if text is not None and chat_request.caller is not None:
             chat_request.note_answer(str(parsed.get("id") or ""))
@@ -117,6 +124,11 @@ class ProxyChatEndpoint:
         response = Response(body, answer.status_code)
         response.raw_headers = [*headers, (b"content-length", str(len(body)).encode())]
         return response
+
+
+async def run_beside(size: int, work: Callable[[], T]) -> T:
+    """Run work on a body, in a thread where it is large."""
+    return await asyncio.to_thread(work) if size > _LARGE_BYTES else work()
 
 
 async def read_body(request: Request) -> bytes | None:
@@ -156,7 +168,8 @@ def _is_stream(answer: httpx2.Response, chat_request: ParsedProxyRequest) -> boo
     return "text/event-stream" in kind or (chat_request.wants_stream and "json" not in kind)
 
 
-def _parse_json(body: bytes) -> Json:
+def parse_json(body: bytes) -> Json:
+    """Parse JSON; None: it is none."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

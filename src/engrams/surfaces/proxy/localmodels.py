@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from starlette.responses import Response
 
 from engrams import __version__, clock
 from engrams.surfaces.proxy.apierrors import error_response
-from engrams.surfaces.proxy.chatendpoint import BODY_BYTES, read_body
+from engrams.surfaces.proxy.chatendpoint import BODY_BYTES, parse_json, read_body, run_beside
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.offlineformats import MODEL
 from engrams.surfaces.proxy.quoteanswers import HOW
@@ -80,10 +81,7 @@ class LocalModelEndpoint:
         raw = await read_body(request)
         if raw is None:
             return {}, error_response(request.url.path, 413, f"The request is over {BODY_BYTES:,} bytes.", "request_too_large")
-        try:
-            body = json.loads(raw)
-        except (ValueError, RecursionError):
-            body = None
+        body = await run_beside(len(raw), partial(parse_json, raw))
         fields: Mapping[str, Json] = body if isinstance(body, dict) else {}
         given = fields.get("input", fields.get("prompt"))
         texts = [given] if isinstance(given, str) else given

@@ -77,6 +77,7 @@ class TimeLimitedEngine:
         self._engine = engine
         self._deadlines = deadlines
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
+        self._embedders = ThreadPoolExecutor(1, "engrams-embed")
         self._writers = ThreadPoolExecutor(_WRITERS, "engrams-keep")
         self._waiting = 0
         self._lookups: Counter[Scope] = Counter()
@@ -119,8 +120,10 @@ class TimeLimitedEngine:
         return self._engine.embedder.card
 
     async def embed(self, texts: Sequence[str]) -> Floats | None:
-        """Embed texts, float32 [len(texts), dimension]; None: it failed."""
-        found: Floats | None = (await self._run(partial(self._engine.embedder.embed, texts), DRAIN_SECONDS))[0]
+        """Embed texts, float32 [len(texts), dimension]; None: it failed.
+
+        In a thread of its own: many texts hold up no lookup."""
+        found: Floats | None = (await self._run(partial(self._engine.embedder.embed, texts), DRAIN_SECONDS, self._embedders))[0]
         return found
 
     def store(self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None) -> asyncio.Task[bool]:
@@ -155,7 +158,8 @@ class TimeLimitedEngine:
             _, left = await asyncio.wait(set(self._storing), timeout=DRAIN_SECONDS)
             if left:
                 _log.error("%d turns were not stored before shutdown", len(left))
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._readers, self._embedders):
+            threads.shutdown(wait=False, cancel_futures=True)
         self._writers.shutdown(wait=False)
 
     def _build_context(self, query: str, caller: ChatCaller, said: Sequence[Mapping[str, Json]]) -> Context:
@@ -179,11 +183,11 @@ class TimeLimitedEngine:
         self._counts[f"skipped:{reason}"] += 1
         return RequestMemoryContext("", (), f"skipped:{reason}")
 
-    async def _run(self, work: Callable[[], Any], seconds: float) -> tuple[Any, str]:
+    async def _run(self, work: Callable[[], Any], seconds: float, threads: ThreadPoolExecutor | None = None) -> tuple[Any, str]:
         """Run in a thread; None and a reason without a timely result."""
         if self._waiting >= _MAX_WAITING:
             return None, "busy"
-        future = asyncio.get_running_loop().run_in_executor(self._readers, work)
+        future = asyncio.get_running_loop().run_in_executor(threads or self._readers, work)
         self._waiting += 1
         future.add_done_callback(self._end_lookup)
         await asyncio.wait({future}, timeout=seconds)

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 
 import httpx2
 from fastapi import FastAPI
@@ -19,7 +20,7 @@ from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.proxy.answerrelay import RelayResponse, cancel_task, run_call, wait_disconnect
 from engrams.surfaces.proxy.apierrors import error_response
-from engrams.surfaces.proxy.chatendpoint import ProxyChatEndpoint
+from engrams.surfaces.proxy.chatendpoint import ProxyChatEndpoint, run_beside
 from engrams.surfaces.proxy.chatprotocols import DIALECTS
 from engrams.surfaces.proxy.localmodels import LocalModelEndpoint
 from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, MemoryDeadlines, TimeLimitedEngine
@@ -129,7 +130,10 @@ class ProxyMount:
         if path.startswith("/v1/models/"):
             return path.removeprefix("/v1/models/")
         kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        return model_name(await inbound.peek()) if b"json" in kind else ""
+        if b"json" not in kind:
+            return ""
+        raw = await inbound.peek()
+        return await run_beside(len(raw), partial(model_name, raw))
 
 
 def _explain_nothing(scope: Scope) -> str:

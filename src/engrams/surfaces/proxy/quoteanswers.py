@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -11,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from engrams import clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.apierrors import error_response
-from engrams.surfaces.proxy.chatendpoint import BODY_BYTES, hit_to_dict, read_body
+from engrams.surfaces.proxy.chatendpoint import BODY_BYTES, hit_to_dict, read_body, run_beside
 from engrams.surfaces.proxy.chatprotocols import NOTE, UNSAVED, ChatDialect
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
@@ -36,7 +37,8 @@ class QuoteAnswerEndpoint:
     async def __call__(self, request: Request) -> Response:
         path = self._dialect.path
         raw = await read_body(request)
-        chat_request = parse_request(request.headers, raw or b"", self._settings, self._dialect, self._threads)
+        parse = partial(parse_request, request.headers, raw or b"", self._settings, self._dialect, self._threads)
+        chat_request = await run_beside(len(raw or b""), parse)
         if raw is None:
             return error_response(path, 413, f"The request is over {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
         if chat_request.envelope is None:

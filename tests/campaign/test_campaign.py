@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.store import postgres
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -23,3 +24,16 @@ def test_five_minutes_of_attacks_lose_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     table = json.loads(told.read_text("utf-8"))["table"]
     assert {name.partition(":")[0] for name in table} >= {"kill", "damage", "clock", "full disk", "descriptors"}
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)
+@pytest.mark.covers("S1.62")
+def test_two_minutes_of_attacks_on_a_fleet(tmp_path: Path) -> None:
+    """Kills of APIs, workers and Postgres' own processes, and a wire that is cut: nothing lost, twice, stuck, leaked, or read too late."""
+    told = tmp_path / "fleet.json"
+    line = [sys.executable, "-m", "tests.campaign.fleet", "--minutes", "2", "--json", str(told)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=900, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    assert json.loads(told.read_text("utf-8"))["kills"] >= 20

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 from tests.store import postgres
-from tests.store.make import ALICE, BOB, START, Time, add, found, get, record, turn, vector
+from tests.store.make import ALICE, BOB, MODEL, START, Time, add, found, get, record, turn, vector
 
 from engrams.errors import SettingsError, StoreError
-from engrams.ports import JobClaim, JobSpec, NewRecord, OwnerStateRow, RecordChange, WriteBatch
+from engrams.ports import JobClaim, JobSpec, NewRecord, OwnerStateRow, RecordChange, SessionRow, WriteBatch
 from engrams.settings import StoreSettings
+from engrams.types import Edge, EdgeType, Evidence, Topic
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
-TABLES = ("owners", "records", "tallies", "history", "quotes", "edges", "topics", "vectors", "sessions", "owner_state", "outbox", "jobs")
+ACTS = ("UPDATE {0} SET owner = owner WHERE owner = '{1}'", "DELETE FROM {0} WHERE owner = '{1}'", "UPDATE {0} SET owner = '{1}'")
+SHARED = {"jobs", "counters", "models", "migrations"}
+"""Tables of what belongs to no single owner; the service reads of them only which models and steps there are."""
 
 
 @pytest.fixture
@@ -34,38 +37,83 @@ def two(url: str, clock: Time) -> Iterator[tuple[Any, Any]]:
         store.close()
 
 
-def count(url: str, table: str, role: str, owner: str) -> int:
+def count(url: str, table: str, role: str, owner: str, where: str = "true") -> int:
     """Rows that raw SQL sees in a role, with an owner named or none."""
     import psycopg
 
     with psycopg.connect(url) as connection:
         connection.execute("SELECT set_config('role', %s, true), set_config('engrams.owner', %s, true)", (role, owner))
-        return int(connection.execute(f"SELECT count(*) FROM engrams.{table}".encode()).fetchall()[0][0])
+        return int(connection.execute(f"SELECT count(*) FROM engrams.{table} WHERE {where}".encode()).fetchall()[0][0])
+
+
+def tables(url: str) -> list[str]:
+    """Every table and view that there is, by the catalogue."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        text = (
+            "SELECT relname FROM pg_class WHERE relnamespace = 'engrams'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1"
+        )
+        return [name for (name,) in connection.execute(text)]
+
+
+def fill(store: Any, owner: Any) -> None:
+    """Rows of an owner in every table."""
+    said = turn(f"secret of {owner.key}", owner)
+    fact = record("a fact", owner, evidence=(Evidence("secret", said.id),))
+    parts: dict[str, Any] = {"outbox": (("file", owner, said.id, {}),), "states": (OwnerStateRow(owner, "garden", data={"n": 1}),)}
+    parts |= {
+        "edges": (Edge(owner, fact.id, said.id, EdgeType.DERIVED_FROM),),
+        "topics": (Topic("topic:1", owner, "a topic", 1, MODEL, b"\0" * 8, START),),
+    }
+    add(store, NewRecord(said, vector=vector(said, 1, 0)), fact, jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),), **parts)
+    store.save(SessionRow("s1", owner, "active", START, START))
+    store.spend("2026-03-01", 1, 1)
 
 
 @pytest.mark.covers("S1.62")
 def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
-    """The service's role sees nothing without an owner, and with one only that one's rows, in every table of memory."""
+    """In every table of the catalogue the service's role sees, changes and removes nothing without an owner, and with one only its rows."""
     import psycopg
 
-    store, _ = two
     for owner in (ALICE, BOB):
-        said = turn(f"secret of {owner.key}", owner)
-        parts: dict[str, Any] = {"outbox": (("file", owner, said.id, {}),), "states": (OwnerStateRow(owner, "garden", data={"n": 1}),)}
-        add(store, NewRecord(said, vector=vector(said, 1, 0)), jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),), **parts)
-    for table in TABLES:
-        if table == "jobs":
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                count(url, table, "engrams_service", ALICE.key)
+        fill(two[0], owner)
+    forced = "SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = %s::regclass"
+    for table in tables(url):
+        with psycopg.connect(url, autocommit=True) as connection:
+            ((closed,),) = connection.execute(forced, (f"engrams.{table}",)).fetchall()
+            assert closed or table in ("models", "migrations"), table
+            ((held,),) = connection.execute(f"SELECT count(*) FROM engrams.{table}".encode()).fetchall()
+            assert held, f"the test puts nothing into {table}"
+        if table in SHARED:
             continue
         assert count(url, table, "engrams_service", "") == 0, table
-        alone = count(url, table, "engrams_service", ALICE.key)
-        assert alone == count(url, table, "engrams_service", BOB.key), table
-    with psycopg.connect(url) as connection:
-        connection.execute("SELECT set_config('role', 'engrams_service', true), set_config('engrams.owner', %s, true)", (ALICE.key,))
-        assert connection.execute("SELECT DISTINCT owner FROM engrams.records").fetchall() == [(ALICE.key,)]
+        for owner, other in ((ALICE, BOB), (BOB, ALICE)):
+            assert count(url, table, "engrams_service", owner.key) == held / 2, table
+            assert count(url, table, "engrams_service", owner.key, f"owner = '{other.key}'") == 0, table
+            for act in (
+                "UPDATE {0} SET owner = owner WHERE owner = '{1}'",
+                "DELETE FROM {0} WHERE owner = '{1}'",
+                "UPDATE {0} SET owner = '{1}'",
+            ):
+                assert change_rows(url, act.format(f"engrams.{table}", other.key), owner.key) == 0, (table, act)
+    for table in ("jobs", "counters"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute("INSERT INTO engrams.owner_state VALUES (%s, 'x', 1, '{}')", (BOB.key,))
+            count(url, table, "engrams_service", ALICE.key)
+
+
+def change_rows(url: str, text: str, owner: str) -> int:
+    """Rows that a statement of the service changes for an owner; 0 where it may not."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('role', 'engrams_service', true), set_config('engrams.owner', %s, true)", (owner,))
+        try:
+            return connection.execute(text.encode()).rowcount
+        except psycopg.errors.InsufficientPrivilege:
+            return 0
+        finally:
+            connection.rollback()
 
 
 def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
@@ -83,8 +131,8 @@ def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
     assert found(reader, "coffee") == set() and get(reader, one).text == ""
 
 
-def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
-    """A write that began first and commits last is found by a process that searched in between."""
+def search_between(two: tuple[Any, Any], seconds: float) -> tuple[set[str], set[str]]:
+    """Ids that a reader finds after a write that began first and committed last, with a search of it in between; both ids."""
     from engrams.store.sql.batchcommit import BatchCommitter
 
     writer, reader = two
@@ -104,13 +152,40 @@ def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     assert began.wait(10)
     fast = threading.Thread(target=lambda: add(reader, early))
     fast.start()
-    fast.join(0.3)
+    fast.join(seconds)
     # Whatever the reader sees now, it must not make it skip the one that commits later.
     found(reader, "words")
     go.set()
     slow.join()
     fast.join()
-    assert found(reader, "words") == {early.id, late.id}
+    return found(reader, "words"), {early.id, late.id}
+
+
+def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
+    """A write that began first and commits last is found by a process that searched in between."""
+    seen, both = search_between(two, 0.3)
+    assert seen == both
+
+
+def test_a_global_counter_would_lose_it(two: tuple[Any, Any], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With numbers of one sequence, which no lock holds to the commit, the search misses that write for ever: hence a row per owner."""
+    import psycopg
+
+    from engrams.store.postgres import sqltranslation
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE SEQUENCE IF NOT EXISTS engrams.all_changes")
+        connection.execute("GRANT USAGE ON SEQUENCE engrams.all_changes TO engrams_service")
+    own = sqltranslation.load_queries("engrams.store.postgres")
+    monkeypatch.setitem(own, "lock_owner", "SELECT 1000 * nextval('all_changes')")
+    monkeypatch.setitem(own, "set_changes", "SELECT ?::bigint")
+    monkeypatch.setitem(own, "last_change", "SELECT max(changed) FROM records WHERE owner = ?")
+    sqltranslation.translate.cache_clear()
+    try:
+        seen, both = search_between(two, 5)
+        assert len(seen) == 1 and seen < both
+    finally:
+        sqltranslation.translate.cache_clear()
 
 
 def test_many_ask_for_one_job(two: tuple[Any, Any]) -> None:

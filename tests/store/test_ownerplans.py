@@ -1,0 +1,82 @@
+"""Statements of writes, searches and reads name the owner: so do their plans, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.store import postgres
+
+import engrams
+from engrams import Turn
+
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+ANN = ("user", "ann")
+
+
+def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Statements that run for one owner, as Postgres gets them."""
+    from engrams.store.postgres import database
+    from engrams.store.postgres.sqltranslation import translate
+
+    seen: set[str] = set()
+    run = database.OwnerConnection.execute
+
+    def note(self: Any, text: str, values: Any = (), /) -> Any:
+        statement = translate(text, self._reads)
+        if self._owner is not None and not statement.crossing:
+            seen.add(statement.text)
+        return run(self, text, values)
+
+    monkeypatch.setattr(database.OwnerConnection, "execute", note)
+    with engrams.open(home=home, store={"url": url}, jobs__workers=0, user="ann") as memory:
+        said = memory.add("I adopted a beagle called Bruno.", scope=ANN)
+        memory.observe([Turn("I moved to Lisbon.", session="s"), Turn("He is three.", external_id="x", session="s")], scope=ANN)
+        memory.drain(20)
+        memory.search("Which dog?", scope=ANN)
+        memory.context("Which dog, and where?", scope=ANN)
+        memory.deliver("Which dog?", scope=ANN, session="s")
+        memory.links.link(said.id, memory.list(scope=ANN).records[0].id, scope=ANN)
+        memory.edit(said.id, scope=ANN, text="I adopted a beagle called Bruna.")
+        memory.history(said.id, scope=ANN)
+        memory.forget(said.id, scope=ANN)
+        memory.restore(said.id, scope=ANN)
+        memory.sessions.end("s", scope=ANN)
+        memory.purge(said.id, scope=ANN)
+    return seen
+
+
+def scans(plan: Any) -> Iterator[tuple[str, str]]:
+    """Tables that a plan looks rows up in, with the conditions."""
+    if isinstance(plan, dict):
+        if (name := plan.get("Relation Name")) and plan["Node Type"].endswith("Scan"):
+            conditions = ("Index Cond", "Recheck Cond", "Filter")
+            told = " ".join(str(plan.get(part, "")) for part in conditions)
+            inner = " ".join(str(each.get("Index Cond", "")) for each in plan.get("Plans", ()))
+            yield name, f"{told} {inner}"
+        for value in plan.values():
+            yield from scans(value)
+    elif isinstance(plan, list):
+        for value in plan:
+            yield from scans(value)
+
+
+def test_every_statement_of_an_owner_names_the_owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plan reads a table of memory without the condition on its owner: what a distributed or partitioned table needs."""
+    import psycopg
+
+    url = postgres.empty_database()
+    statements = collect(url, home, monkeypatch)
+    assert len(statements) > 40
+    with psycopg.connect(url, autocommit=True) as connection:
+        owned = {name for (name,) in connection.execute("SELECT table_name FROM information_schema.columns WHERE column_name = 'owner'")}
+        for setting in ("search_path = engrams", "enable_seqscan = off", "role = engrams_service"):
+            connection.execute(f"SET {setting}".encode())
+        connection.execute("SELECT set_config('engrams.owner', 'user/ann', false)")
+        missing = []
+        for text in sorted(statements):
+            ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()).fetchall()
+            missing += [(name, text) for name, told in scans(plan) if name in owned and "owner" not in told]
+    assert missing == []

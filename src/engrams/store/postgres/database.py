@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import psycopg
 import psycopg_pool
-from psycopg import errors, sql
+from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
@@ -24,9 +24,11 @@ from engrams.store.postgres.textescaping import make_adapters
 from engrams.store.processforks import register
 from engrams.types import Scope
 
+_RawConnection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+_RawCursor: TypeAlias = psycopg.RawCursor[tuple[Any, ...]]
 T = TypeVar("T")
 P = ParamSpec("P")
-_Pool: TypeAlias = ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
+_Pool: TypeAlias = ConnectionPool[_RawConnection]
 
 SCHEMA = "engrams"
 SERVICE, FLEET = "engrams_service", "engrams_fleet"
@@ -42,17 +44,20 @@ KEEP_ALIVE: dict[str, Any] = {
 """Seconds after which a server that is gone is noticed; the last in milliseconds."""
 _ADAPTERS = make_adapters()
 _TURN = "SELECT set_config('role', $1, true), set_config('engrams.owner', $2, true)"
+_SET_UP = f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock_timeout', $3, true), {_TURN.removeprefix('SELECT ')}"
 _abandoned: list[object] = []
 
 
 class OwnerConnection:
     """Postgres connection within a transaction, limited to one owner's rows.
 
-    What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named."""
+    What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named.
+    Statements are sent without waiting; whoever asks for a result waits, for all that was sent so far, in one round trip."""
 
-    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]], owner: str | None, *, reads: bool) -> None:
+    def __init__(self, raw: _RawConnection, pipeline: psycopg.Pipeline, owner: str | None, *, reads: bool) -> None:
         self._reads = reads
-        self._raw, self._owner, self._turned, self._count, self._streams = raw, owner, owner, 0, 0
+        self._raw, self._pipeline, self._owner, self._turned, self._streams = raw, pipeline, owner, owner, 0
+        self._last: _RawCursor | None = None
         self.is_ending = False
         """True once COMMIT was sent: from then on nobody knows what a connection that is cut has done."""
 
@@ -60,22 +65,29 @@ class OwnerConnection:
         """Name the owner of the next statements."""
         self._owner = owner
 
-    def execute(self, text: str, values: Any = (), /) -> psycopg.RawCursor[tuple[Any, ...]] | psycopg.RawServerCursor[tuple[Any, ...]]:
-        """Run a shared statement."""
+    def execute(self, text: str, values: Any = (), /) -> Any:
+        """Send a shared statement."""
         statement = translate(text, self._reads)
         self._turn(None if statement.crossing else self._owner)
         if statement.streamed:
-            self._streams += 1
-            rows = psycopg.RawServerCursor(self._raw, f"rows{self._streams}")
-            rows.itersize = _BATCH_ROWS
-            return rows.execute(statement.text, values, binary=True)
-        cursor = psycopg.RawCursor(self._raw).execute(statement.text, values, binary=True)
-        self._count = cursor.rowcount
-        return cursor
+            return self._stream(statement.text, values)
+        self._last = psycopg.RawCursor(self._raw).execute(statement.text, values, binary=True)
+        return self._last
 
     def changes(self) -> int:
         """Rows that the last statement changed."""
-        return self._count
+        self._pipeline.sync()
+        return 0 if self._last is None else self._last.rowcount
+
+    def _stream(self, text: str, values: Any) -> Iterator[tuple[Any, ...]]:
+        self._streams += 1
+        name = f"rows{self._streams}"
+        psycopg.RawCursor(self._raw).execute(f"DECLARE {name} NO SCROLL CURSOR FOR {text}", values, prepare=False)
+        full = True
+        while full:
+            rows = psycopg.RawCursor(self._raw).execute(f"FETCH {_BATCH_ROWS} FROM {name}", prepare=False, binary=True).fetchall()
+            yield from rows
+            full = len(rows) == _BATCH_ROWS
 
     @property
     def is_undone(self) -> bool:
@@ -84,8 +96,12 @@ class OwnerConnection:
 
     def _turn(self, owner: str | None) -> None:
         if owner != self._turned:
-            psycopg.RawCursor(self._raw).execute(_TURN, (FLEET if owner is None else SERVICE, owner or ""))
+            psycopg.RawCursor(self._raw).execute(_TURN, _name_role(owner))
             self._turned = owner
+
+
+def _name_role(owner: str | None) -> tuple[str, str]:
+    return FLEET if owner is None else SERVICE, owner or ""
 
 
 class PostgresDatabase:
@@ -96,11 +112,12 @@ class PostgresDatabase:
     def __init__(self, url: str, settings: StoreSettings) -> None:
         self.url, self._settings = url, settings
         self.listen_url = settings.listen_url or url
+        self._lock_timeout = str(int(settings.busy_seconds * 1000))
         named = conninfo_to_dict(url)
         self.label = f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
         self._closed = False
         self._lock = threading.Lock()
-        self._pool: ConnectionPool[psycopg.Connection[tuple[Any, ...]]] | None = None
+        self._pool: ConnectionPool[_RawConnection] | None = None
         register(self)
 
     @property
@@ -143,33 +160,20 @@ class PostgresDatabase:
     @contextmanager
     def _transaction(self, owner: Scope | None, mode: str = "") -> Iterator[OwnerConnection]:
         key = None if owner is None else owner.key
-        begin = self._begin_text(mode, key)
         pool = self._open_pool()
-        raw = self._begin(pool, begin)
-        connection = OwnerConnection(raw, key, reads=bool(mode))
+        raw = _borrow(pool)
         try:
-            yield connection
-            connection.is_ending = True
-            raw.execute("COMMIT")
+            with raw.pipeline() as pipeline:
+                raw.execute(f"BEGIN {mode}".encode())
+                psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(key), self._lock_timeout))
+                connection = OwnerConnection(raw, pipeline, key, reads=bool(mode))
+                yield connection
+                connection.is_ending = True
+                raw.execute("COMMIT")
         finally:
             if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self._roll_back(raw)
             pool.putconn(raw)
-
-    def _begin(self, pool: _Pool, text: str) -> psycopg.Connection[tuple[Any, ...]]:
-        """Begin on a connection; pass over those cut while idle."""
-        for _ in range(self._settings.connections):
-            raw = pool.getconn()
-            try:
-                raw.execute(text)
-            except BaseException as problem:
-                cut = isinstance(problem, psycopg.OperationalError) and raw.closed
-                pool.putconn(raw)
-                if not cut:
-                    raise
-            else:
-                return raw
-        raise psycopg.OperationalError("every connection was cut")
 
     def notify(self) -> None:
         """Tell workers of new jobs; those not told look by themselves."""
@@ -178,24 +182,13 @@ class PostgresDatabase:
             raw.execute(NOTICE)
 
     @staticmethod
-    def _roll_back(raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+    def _roll_back(raw: _RawConnection) -> None:
         try:
             raw.execute("ROLLBACK")
         except psycopg.Error:
             raw.close()
 
-    def _begin_text(self, mode: str, owner: str | None) -> str:
-        told = {
-            "search_path": SCHEMA,
-            "lock_timeout": f"{int(self._settings.busy_seconds * 1000)}",
-            "role": FLEET if owner is None else SERVICE,
-            "engrams.owner": owner or "",
-        }
-        # One message: a round trip costs more than the rest of it.
-        parts = ", ".join(f"set_config('{name}', {sql.Literal(value).as_string(_ADAPTERS)}, true)" for name, value in told.items())
-        return f"BEGIN {mode}; SELECT {parts}"
-
-    def _open_pool(self) -> ConnectionPool[psycopg.Connection[tuple[Any, ...]]]:
+    def _open_pool(self) -> ConnectionPool[_RawConnection]:
         self._check_open()
         with self._lock:
             if self._pool is None:
@@ -235,3 +228,21 @@ class PostgresDatabase:
         """Drop the parent's connections without closing them in the child."""
         _abandoned.append(self._pool)
         self._pool, self._lock = None, threading.Lock()
+
+
+def _borrow(pool: _Pool) -> _RawConnection:
+    while _is_cut(raw := pool.getconn()):
+        raw.close()
+        pool.putconn(raw)
+    return raw
+
+
+def _is_cut(raw: _RawConnection) -> bool:
+    """Test whether the server ended a connection while it lay idle."""
+    try:
+        # Its farewell first, then the end itself.
+        raw.pgconn.consume_input()
+        raw.pgconn.consume_input()
+    except psycopg.OperationalError:
+        return True
+    return raw.closed

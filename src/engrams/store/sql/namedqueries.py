@@ -66,7 +66,12 @@ def fetch_one(connection: SqlConnection, name: str, *values: Any) -> tuple[Any, 
     return row
 
 
-def execute(connection: SqlConnection, name: str, *values: Any) -> int:
+def execute(connection: SqlConnection, name: str, *values: Any) -> None:
+    """Run a named statement."""
+    connection.execute(query(name), values)
+
+
+def execute_counting(connection: SqlConnection, name: str, *values: Any) -> int:
     """Run a named statement; number of rows changed."""
     connection.execute(query(name), values)
     return connection.changes()

@@ -11,7 +11,7 @@ from datetime import datetime
 from engrams.clock import micros
 from engrams.store.sql import jobqueue
 from engrams.store.sql.dialect import SqlDialect
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sql.namedqueries import SqlConnection, execute, execute_counting, fetch_all, fetch_first, fetch_one
 from engrams.store.sql.rowconversion import decode_json, encode_json
 from engrams.text.redact import redact, redact_values
 from engrams.text.terms import index_terms
@@ -75,7 +75,7 @@ def erase_records(
     topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
     for topic in topics:
         # Its other members are clustered again.
-        removed["topics"] += execute(connection, "drop_topic", owner.key, topic)
+        removed["topics"] += execute_counting(connection, "drop_topic", owner.key, topic)
         execute(connection, "drop_edges", owner.key, topic)
     removed["jobs"] = jobqueue.remove_records(connection, frozenset(name for name, _ in records), at)
     changes = int(fetch_one(connection, "lock_owner")[0])
@@ -115,10 +115,10 @@ def _blank_record(connection: SqlConnection, record: tuple[Scope, str, int], rem
     owner, name, number = record
     change, at = step
     removed["records"] += 1
-    removed["vectors"] += execute(connection, "drop_vectors", number)
-    removed["edges"] += execute(connection, "drop_edges", owner.key, name)
-    removed["outbox"] += execute(connection, "drop_outbox", owner.key, name)
-    removed["history"] += execute(connection, "blank_history", number)
+    removed["vectors"] += execute_counting(connection, "drop_vectors", number)
+    removed["edges"] += execute_counting(connection, "drop_edges", owner.key, name)
+    removed["outbox"] += execute_counting(connection, "drop_outbox", owner.key, name)
+    removed["history"] += execute_counting(connection, "blank_history", number)
     removed["quotes"] += _remove_quotes(connection, owner, name, at)
     execute(connection, "drop_quotes", number)
     version = fetch_one(connection, "blank_record", change, number)[0]
@@ -162,13 +162,13 @@ def _redact_traces(connection: SqlConnection, owner: Scope, ids: Sequence[str], 
         for version, _, _, _, reason, *values in fetch_all(connection, "history", number):
             new = [redact(reason, words), *(part and _redact_json(part, words) for part in values)]
             if new != [reason, *values]:
-                changed += execute(connection, "rewrite_history", *new, number, version)
+                changed += execute_counting(connection, "rewrite_history", *new, number, version)
     for read, write, key in _TEXTS if words else ():
         given = (owner.key,) if key else ()
         for name, data in fetch_all(connection, read, *given):
             told = _redact_json(data, words)
             if told != data:
-                changed += execute(connection, write, told, *given, name)
+                changed += execute_counting(connection, write, told, *given, name)
     return changed
 
 

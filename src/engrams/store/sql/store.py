@@ -30,7 +30,7 @@ from engrams.settings import StoreSettings
 from engrams.store.sql import jobqueue, linkqueries, modelusage, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
 from engrams.store.sql.indexcache import IndexFileStore, OwnerIndexCache
-from engrams.store.sql.namedqueries import SqlConnection, execute
+from engrams.store.sql.namedqueries import SqlConnection, execute, execute_counting
 from engrams.store.sql.rowconversion import encode_json
 from engrams.text.textcaches import clear_caches
 from engrams.types import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
@@ -218,7 +218,7 @@ class SqlStore:
     def cancel(self, ids: Sequence[str]) -> int:
         if not ids or not self._database.exists:
             return 0
-        return self._database.write(None, execute, "cancel_jobs", encode_json(list(ids)))
+        return self._database.write(None, execute_counting, "cancel_jobs", encode_json(list(ids)))
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:

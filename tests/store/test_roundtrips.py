@@ -1,0 +1,61 @@
+"""Waits for a server: an engine far from its database is as quick as it asks seldom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.store import postgres
+from tests.store.roundtrips import RoundTripCounter
+
+import engrams
+from engrams import MemoryEngine
+
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+OWNER = ("user", "ann")
+TEXTS = ("I live in Ghent near the old mill.", "My sister Ruth works as a nurse.", "We adopted a goat called Bella in May.")
+
+
+@pytest.fixture
+def counter() -> Iterator[RoundTripCounter]:
+    with RoundTripCounter(postgres.empty_database()) as counting:
+        yield counting
+
+
+@pytest.fixture
+def memory(home: Path, counter: RoundTripCounter) -> Iterator[MemoryEngine]:
+    with engrams.open(home=str(home), store={"url": counter.url}, jobs__workers=0) as engine:
+        for text in TEXTS:
+            engine.add(text, scope=OWNER)
+        engine.search("Where does Ruth work?", scope=OWNER)
+        yield engine
+
+
+def test_a_search_waits_seldom(memory: MemoryEngine, counter: RoundTripCounter) -> None:
+    """Statements go out together, so that a warm search waits for a few answers only."""
+    before = counter.count
+    assert memory.search("What is the goat called?", scope=OWNER).hits
+    assert counter.count - before <= 12
+
+
+def test_a_write_waits_seldom(memory: MemoryEngine, counter: RoundTripCounter) -> None:
+    """An acknowledged write waits for what it must know, not for each statement."""
+    before = counter.count
+    memory.add("The goat prefers dandelions.", scope=OWNER, settle=False)
+    assert counter.count - before <= 8
+
+
+def test_connections_that_were_cut_while_idle(home: Path) -> None:
+    """What the server closed between two calls costs neither of them: the next search and write are answered."""
+    url = postgres.empty_database()
+    others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    with engrams.open(home=str(home), store={"url": url}, jobs__workers=0) as memory, psycopg.connect(url, autocommit=True) as connection:
+        memory.add(TEXTS[2], scope=OWNER)
+        for text, word in (("Bella eats hay.", "hay"), ("Bella sleeps in the barn.", "barn")):
+            connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {others}".encode())
+            assert memory.search("goat called", scope=OWNER).hits
+            connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {others}".encode())
+            memory.add(text, scope=OWNER, settle=False)
+            assert word in memory.search(text, scope=OWNER).hits[0].record.text

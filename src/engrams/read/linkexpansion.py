@@ -55,6 +55,7 @@ def link_factor(edge: Edge) -> float:
 
 
 _NOT_LENT = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE)
+_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 
 
 class NodeEdgeCache:
@@ -62,17 +63,19 @@ class NodeEdgeCache:
 
     def __init__(self, owner: Scope, graph: LinkStore) -> None:
         self._owner, self._graph = owner, graph
-        self._known: dict[str, list[Edge]] = {}
+        self._asked: set[str] = set()
+        self._edges: dict[str, list[Edge]] = {}
+        """Edges by node; a node without any has no entry."""
 
     def fetch(self, nodes: Sequence[str]) -> list[Edge]:
         """Edges at each of the nodes, in their order."""
-        fresh = {node: list[Edge]() for node in nodes if node not in self._known}
+        fresh = dict.fromkeys(node for node in nodes if node not in self._asked)
         if fresh:
+            self._asked.update(fresh)
             for edge in self._graph.edges(self._owner, list(fresh)):
                 for end in {edge.source, edge.target} & fresh.keys():
-                    fresh[end].append(edge)
-            self._known.update(fresh)
-        return [edge for node in nodes for edge in self._known[node]]
+                    self._edges.setdefault(end, []).append(edge)
+        return [edge for node in nodes if node in self._edges for edge in self._edges[node]]
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
         """Fetch links over which a score spreads to neighbours.
@@ -90,11 +93,9 @@ class NodeEdgeCache:
         found: dict[str, list[Edge]] = {}
         self.fetch(targets)
         for target in dict.fromkeys(targets):
-            ends = [
-                edge for edge in self.fetch([target]) if edge.target == target and edge.type in (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
-            ]
-            if ends:
-                found[target] = ends
+            for edge in self._edges.get(target, ()):
+                if edge.target == target and edge.type in _ENDING:
+                    found.setdefault(target, []).append(edge)
         return found
 
 

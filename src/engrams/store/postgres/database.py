@@ -132,6 +132,8 @@ class PostgresDatabase:
         with map_errors(self.label), self._transaction(owner, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection:
             yield connection
 
+    asking = reading
+
     def write(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction.
 

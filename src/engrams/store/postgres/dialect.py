@@ -43,6 +43,11 @@ class PostgresDialect:
     def find(self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         return {term: number for term in terms if index.state.postings.holds(number := number_term(term))}
 
+    def find_now(
+        self, connection: SqlConnection, index: OwnerSearchIndex, owner: str, terms: Collection[str]
+    ) -> tuple[int, Mapping[str, int]]:
+        return fetch_one(connection, "last_change", owner)[0] or 0, self.find(connection, index, terms)
+
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))
 

@@ -31,6 +31,10 @@ class SqlDatabase(Protocol):
         """Begin a read transaction, on one state of the database."""
         ...
 
+    def asking(self, owner: Scope | None, /) -> AbstractContextManager[SqlConnection]:
+        """Lend a connection for one statement, which reads all its rows."""
+        ...
+
     def write(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction; again, where it was rolled back."""
         ...
@@ -72,6 +76,12 @@ class SqlDialect(Protocol):
 
     def find(self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         """Look up the numbers of query terms that an index may hold."""
+        ...
+
+    def find_now(
+        self, connection: SqlConnection, index: OwnerSearchIndex, owner: str, terms: Collection[str]
+    ) -> tuple[int, Mapping[str, int]]:
+        """Look up the owner's last change besides, by one statement."""
         ...
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:

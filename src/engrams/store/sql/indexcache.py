@@ -117,12 +117,7 @@ class OwnerIndexCache:
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
             try:
-                with self._database.reading(owner) as connection:
-                    if cached.index.state.last_change == 0:
-                        self._map_file(connection, cached, key)
-                    _load_rows(connection, cached.index, key)
-                    terms, unknown = _weigh_terms(self._dialect.find(connection, cached.index, _list_words(seek)), seek)
-                    allowed = _find_allowed(connection, seek.reach, condition) if condition.text else None
+                numbers, allowed = self._catch_up(seek, cached, key, condition)
             except BaseException:
                 # An index that missed rows would never load them.
                 self._discard(key)
@@ -130,7 +125,7 @@ class OwnerIndexCache:
             index = cached.index
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
-            pool = index.pool(seek, terms, unknown, allowed, self._settings.exact_limit)
+            pool = index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit)
             grown = index.state.bytes - cached.bytes
             cached.bytes += grown
             due = self._files is not None and index.updates.applied >= cached.due
@@ -140,6 +135,25 @@ class OwnerIndexCache:
         if due:
             self._start_writing(owner, key, cached)
         return pool
+
+    def _catch_up(
+        self, seek: CandidateSearchQuery, cached: _CachedIndex, key: _Key, condition: SqlClause
+    ) -> tuple[Mapping[str, int], Integers | None]:
+        """Bring an index up to date, by one statement where nothing changed.
+
+        Numbers of the query's terms, and of the rows that a filter allows."""
+        owner, words, known = seek.reach.owner, _list_words(seek), cached.index.state.last_change
+        if known and not condition.text:
+            with self._database.asking(owner) as connection:
+                last, numbers = self._dialect.find_now(connection, cached.index, owner.key, words)
+            if last <= known:
+                return numbers, None
+        with self._database.reading(owner) as connection:
+            if not known:
+                self._map_file(connection, cached, key)
+            _load_rows(connection, cached.index, key)
+            allowed = _find_allowed(connection, seek.reach, condition) if condition.text else None
+            return self._dialect.find(connection, cached.index, words), allowed
 
     def _find_model(self, name: str) -> tuple[int, int]:
         """Number and dimension of a model, which never change; zeros if unknown."""

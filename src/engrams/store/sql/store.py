@@ -63,17 +63,17 @@ class SqlStore:
         return self._database.write(first, BatchCommitter(batch, self._dialect).run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        with self._database.reading(owner) as connection:
+        with self._database.asking(owner) as connection:
             return recordqueries.get_records(connection, owner, ids)
 
     def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
-        with self._database.reading(query.reach.owner) as connection:
+        with (self._database.reading if query.after else self._database.asking)(query.reach.owner) as connection:
             return recordqueries.find_page(connection, query, now)
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
-        with self._database.reading(query.reach.owner) as connection:
+        with self._database.asking(query.reach.owner) as connection:
             return recordqueries.find_slots(connection, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
@@ -85,11 +85,11 @@ class SqlStore:
             return recordqueries.find_changed(connection, owner, after, limit)
 
     def find_change(self, owner: Scope, back: int) -> int:
-        with self._database.reading(owner) as connection:
+        with self._database.asking(owner) as connection:
             return recordqueries.find_change(connection, owner, back)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
-        with self._database.reading(owner) as connection:
+        with self._database.asking(owner) as connection:
             return recordqueries.list_scopes(connection, owner)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
@@ -126,11 +126,11 @@ class SqlStore:
         return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log, "index": files})
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return recordqueries.find_unembedded(connection, model, after, limit)
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return recordqueries.read_outbox(connection, limit)
 
     def clear(self, ids: Sequence[int]) -> None:
@@ -151,15 +151,15 @@ class SqlStore:
             return recordqueries.fetch_vectors(connection, owner, ids, model)
 
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
-        with self._database.reading(reach.owner) as connection:
+        with self._database.asking(reach.owner) as connection:
             return recordqueries.count_speakers(connection, reach)
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
-        with self._database.reading(owner) as connection:
+        with self._database.asking(owner) as connection:
             return linkqueries.find_edges(connection, owner, nodes, types)
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
-        with self._database.reading(reach.owner) as connection:
+        with self._database.asking(reach.owner) as connection:
             return linkqueries.list_topics(connection, reach)
 
     # ------------------------------------------------------------------------------------------------------- jobs
@@ -171,7 +171,7 @@ class SqlStore:
 
     def claim(self, claim: JobClaim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             if not jobqueue.is_claimable(connection, claim):
                 return None
         return self._database.write(None, jobqueue.claim, claim)
@@ -189,22 +189,22 @@ class SqlStore:
         return self._database.exists and self._database.write(None, jobqueue.fail, failure)
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return jobqueue.list_jobs(connection, states, limit)
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return jobqueue.find_waiting(connection, kind, prefix)
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return jobqueue.count_workload(connection)
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
         return self._database.write(None, jobqueue.retry, ids, at) if self._database.exists else 0
 
     def next_due(self) -> datetime | None:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return jobqueue.find_next_due(connection)
 
     def follow(self, wake: Callable[[], object]) -> None:
@@ -230,28 +230,28 @@ class SqlStore:
         self._database.write(None, modelusage.record_pace, model, seconds)
 
     def load_pace(self, model: str) -> tuple[float, ...]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return modelusage.load_pace(connection, model)
 
     # --------------------------------------------------------------------------------------------------- sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
-        with self._database.reading(owner) as connection:
+        with self._database.asking(owner) as connection:
             return sessionstates.load_session(connection, owner, id)
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
         return self._database.write(row.scope.owner, sessionstates.save_session, row, expect)
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        with self._database.reading(None) as connection:
+        with self._database.asking(None) as connection:
             return sessionstates.find_idle(connection, before, limit)
 
     def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
-        with self._database.reading(reach.owner) as connection:
+        with self._database.asking(reach.owner) as connection:
             return sessionstates.list_sessions(connection, reach, limit)
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
-        with self._database.reading(owner) as connection:
+        with self._database.asking(owner) as connection:
             return sessionstates.load_state(connection, owner, name)
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:

@@ -96,6 +96,20 @@ class SqliteDatabase:
         """Begin a read transaction, even before the first write.
 
         One file holds all owners."""
+        with self.asking() as connection:
+            if self.path is None:
+                yield connection
+                return
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def asking(self, _: Scope | None = None, /) -> Iterator[apsw.Connection]:
+        """Lend a connection for one statement, which reads all its rows."""
         self._check_open()
         with self._use_file():
             if self.path is None:
@@ -359,17 +373,14 @@ class ReaderConnectionPool:
 
     @contextmanager
     def borrow(self) -> Iterator[apsw.Connection]:
-        """Lend a connection inside a read transaction."""
+        """Lend a connection."""
         with self._free:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             connection = connection or self._make()
             try:
-                connection.execute("BEGIN")
                 yield connection
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
                 self._give_back(connection)
 
     def close(self) -> None:

@@ -76,6 +76,12 @@ class SqliteDialect:
     def find(self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
 
+    def find_now(
+        self, connection: SqlConnection, _index: OwnerSearchIndex, owner: str, terms: Collection[str]
+    ) -> tuple[int, Mapping[str, int]]:
+        (_, last), *numbers = fetch_all(connection, "find_terms_now", owner, _to_json_list(terms))
+        return last or 0, dict(numbers)
+
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         terms = decode_terms(connection, fetch_one(connection, "lexemes_of", number)[0])
         return self.number_terms(connection, set(terms))

@@ -40,10 +40,23 @@ DERIVED = (
     ("My brother moved to Berlin and works as a chef", ["The user's brother moved to Berlin", "The user's brother works as a chef"]),
     # No markup.
     ("I love salt &amp; vinegar chips", ["The user loves salt & vinegar chips"]),
+    # What stands behind a colon belongs to it, and a remark behind a comma does not.
+    ("We settled on two suppliers: Brandt and the mill in Hove.", ["The user settled on two suppliers: Brandt and the mill in Hove"]),
+    ("I usually play CS:GO, though.", ["The user usually plays CS:GO"]),
+    ("I love rye bread, the crust is so dark", ["The user loves rye bread"]),
+    ("We fix bikes, sew, and have choir nights", ["The user fixes bikes"]),
+    ("I repaired the left pedal, specifically the part where it joins the crank.", ["The user repaired the left pedal"]),
+    ("I'm planning a flea market for the choir later this month", ["The user is planning a flea market for the choir later in March 2024"]),
+    # A thing in view is one such thing.
+    ("I knitted a vest and baked this plum cake!", ["The user knitted a vest", "The user baked a plum cake"]),
+    ("I'm reading this odd detective novel by Glauser", ["The user is reading an odd detective novel by Glauser"]),
+    ("We picked the old kiln for this purpose", ["The user picked the old kiln"]),
+    ("I recently read a book about bees", ["The user read a book about bees"]),
+    ('I staged a puppet play called "The Salt Road."', ['The user staged a puppet play called "The Salt Road"']),
     # Letters are never lost.
     ("I'm into zqwfileknitting", ["The user is into zqwfileknitting"]),
     ("I picked up zqwfileknitting as a hobby", ["The user picked up zqwfileknitting as a hobby"]),
-    ("I've been staring at this code for hours", ["The user has been staring at this code for hours"]),
+    ("I've been staring at the sea for hours", ["The user has been staring at the sea for hours"]),
     ("I started playing guitar about five years ago", ["The user started playing guitar around 2019"]),
     # Seen.
     ("Actually Anna isn't a doctor, she's a dentist", ["Anna is a dentist, not a doctor"]),
@@ -83,6 +96,24 @@ SILENT = (
     "She said to me: 'my favourite colour is orange'",
     "Dave said he is living in a Japanese mansion",
     "If I were rich I'd live in Monaco.",
+    # It says no what, of what, or who.
+    "I got some good advice",
+    "We have the power to change our future",
+    "I kept pushing",
+    "My aunt sings. I started when I was nine.",
+    "I don't have a recipe",
+    "I've tested the endpoint",
+    # It points out of the sentence.
+    "I want to add a timeout to this function",
+    "I have no doubt they'll love the soup",
+    "I pasted my config below",
+    "The vets are exhausted. I set up a fund to support them.",
+    "I saw another at the flea market",
+    # It is a guess, a purpose or a question.
+    "The oven stays cold and I think it's because I mixed up the wires in my kitchen.",
+    "Those sketches hang over my desk so I can draw better",
+    "Remember that goal in the 1994 final? He beat four defenders.",
+    "I'm trying to decide between oak and larch for my floor",
 )
 
 
@@ -99,6 +130,14 @@ def test_a_move_leaves_the_job_alone() -> None:
         engine.add("I moved to Berlin", scope=ANN)
         held = {record.predicate: record.object for record in engine.list(scope=ANN, limit=20).records if record.kind is Kind.FACT}
         assert held == {"lives_in": "Berlin", "job": "nurse"}
+
+
+def test_what_used_to_be_did_not_begin_when_it_was_told() -> None:
+    """A habit of the past has no date of its telling as its beginning."""
+    with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
+        engine.add("I used to row in a coxless four with my cousins", scope=ANN)
+        (made,) = (record for record in engine.list(scope=ANN, limit=20).records if record.kind is Kind.FACT)
+        assert (made.text, made.valid_from) == ("The user used to row in a coxless four with their cousins", None)
 
 
 def test_an_age_to_come_is_no_age() -> None:

@@ -62,6 +62,7 @@ _NUMBERS = {
 }
 _PAST_AGE = re.compile(r"(?:the )?\d{3}0s")
 _FROM = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
+_THIS = re.compile(r"\bthis (month|year)\b", re.IGNORECASE)
 _WEEK = timedelta(days=7)
 _WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
 _MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
@@ -198,6 +199,10 @@ def spell_out(span: TimeSpan, before: str) -> str:
     """Write a span as an absolute date: ``on 7 May 2023``.
     Its own words stay where they name a year or mean no date. ``before``: the text before it; a preposition there is not repeated."""
     words = span.text
+    if span.grain == "range" and (part := _THIS.search(words)):
+        last = span.end - timedelta(seconds=1)
+        unit = f"{_MONTHS[last.month - 1]} {last.year}" if part[1].lower() == "month" else str(last.year)
+        return f"{words[: part.start()]}{'' if words[: part.start()].endswith('of ') else 'in '}{unit}"
     if _YEAR.search(words) or words.lower() in _VAGUE or span.start.year < 2 or (span.grain == "range" and "ago" not in words.lower()):
         return words
     own = re.match(r"(?:on|in|at|by|since|until|during)\s+", words, re.IGNORECASE)

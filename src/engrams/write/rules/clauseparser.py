@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engrams.write.rules.clausesubject import CUT, LEAD, MARKERS, PRONOUN, find_subject, match_possessed
+from engrams.write.rules.clauseend import FINITE, find_clause_end, is_work
+from engrams.write.rules.clausesubject import LEAD, MARKERS, find_subject
 from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma
 from engrams.write.rules.sentencesegmenter import ClauseToken, Person, Tense
 from engrams.write.rules.verbgroupparser import parse_verb_group
-from engrams.write.wordlist import word_set
-
-_PURE = word_set(
-    "go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write writes sing sings swim swims"
-)
-_FINITE = word_set(
-    "is 's was are were makes make helps help brings bring has means can will keeps gives allows feels takes would could"
-    " sounds have had let lets must should might may will"
-    " made gave"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +98,13 @@ def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
         "past" in known[1] and "base" not in known[1] and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
     ) or lower in ("went", "moved"):
         return at
-    if known[1] == {"ing"} and not any(word.lower in _FINITE for word in words[at + 1 :]):
+    if known[1] == {"ing"} and not any(word.lower in FINITE for word in words[at + 1 :]):
         return at
     return _NONE
 
 
 _NONE = -1
+_OTHERS_VERB = frozenset(("to", "help", "helps", "let", "lets", "make", "makes"))
 
 
 def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[EnglishClause], names: frozenset[str]) -> int:
@@ -124,7 +116,7 @@ def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[Englis
         while after < len(words) - 1 and (words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS):
             after += 1
         known = find_lemma(words[after].lower)
-        last, works = found[-1], _is_work(words, after)
+        last, works = found[-1], is_work(words, after)
         if known is None or not (works or _is_parallel(last, known[1], words, after)):
             return at
         clause, end = _parse_verb_phrase(
@@ -135,11 +127,6 @@ def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[Englis
         found.append(clause)
         at = max(end, after + 1)
     return at
-
-
-def _is_work(words: Sequence[ClauseToken], at: int) -> bool:
-    """True for "work as", a fact of its own."""
-    return at + 1 < len(words) and words[at].lower in ("work", "works") and words[at + 1].lower in ("as", "at", "for")
 
 
 def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int) -> bool:
@@ -157,7 +144,8 @@ def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequenc
         case "present" if last.person == "other":
             return "s" in forms and open_ended
         case "present":
-            return "base" in forms and open_ended and not last.infinitive and not any(word.lower == "to" for word in last.rest)
+            others = last.infinitive or any(word.lower in _OTHERS_VERB for word in last.rest)
+            return "base" in forms and open_ended and not others
         case _:
             return False
 
@@ -174,80 +162,13 @@ def _parse_verb_phrase(
     read = parse_verb_group(words, at, like)
     if read is None:
         return None, at
-    end = _find_end(words, read.after, names)
+    end = find_clause_end(words, read.after, names)
     rest = tuple(words[read.after : end])
     stop = rest[-1].end if rest else words[read.after - 1].end
     clause = EnglishClause(
         person, owner, read.verb, read.surface, read.tense, read.negated, read.hedged, read.adverbs, rest, start, stop, (), read.infinitive
     )
     return clause, end
-
-
-def _find_end(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> int:
-    for place in range(at, len(words)):
-        lower = words[place].lower
-        following = words[place + 1].lower if place + 1 < len(words) else ""
-        if lower in (":", "(", ")", ";", "...", "!", "?") or (lower in CUT and place > at) or (lower == "because"):
-            return place
-        if lower == "," and (
-            following in PRONOUN or following in _STOPPERS or following in names or _starts_predicate(words, place + 1) or not following
-        ):
-            return place
-        if (
-            lower == ","
-            and following in ("and", "or")
-            and place + 2 < len(words)
-            and (words[place + 2].lower in PRONOUN | {"my", "our"} or _starts_predicate(words, place + 2))
-        ):
-            return place
-        if lower == "and" and (following in PRONOUN or _starts_clause(words, place + 1) or _starts_predicate(words, place + 1)):
-            return place
-        if lower == "so" and place > at and (following in PRONOUN or following in ("my", "our", "that", "then")):
-            return place
-        if (
-            lower in ("as", "where", "since", "after", "before", "once", "how", "then")
-            and place > at
-            and following in PRONOUN | {"i", "we", "my"}
-        ):
-            return place
-        if lower in ("which", "who") and words[place - 1].lower == ",":
-            return place - 1
-        if place - at > 28:
-            return place
-    return len(words)
-
-
-_STOPPERS = word_set("""
-    but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
-    thanks
-    especially although while since as with? not maybe hopefully so
-    """)
-
-
-def _starts_clause(words: Sequence[ClauseToken], at: int) -> bool:
-    """True if a new subject with a verb starts here."""
-    return words[at].lower in ("my", "our", "the") and match_possessed(words, at) is not None if at < len(words) else False
-
-
-def _starts_predicate(words: Sequence[ClauseToken], at: int) -> bool:
-    """True if a verb here must be another predicate: ``and sold``."""
-    while at < len(words) and words[at].lower in ADVERBS:
-        at += 1
-    if at >= len(words):
-        return False
-    lower = words[at].lower
-    if _is_work(words, at):
-        return True
-    if lower in BE or lower in ("have", "has", "had", "will", "did", "do", "does", "'ll", "'ve"):
-        return True
-    known = find_lemma(lower)
-    if known is None or at + 1 >= len(words):
-        return False
-    following = words[at + 1].lower
-    open_ended = following in DETERMINERS or following in PREPOSITIONS
-    return ("past" in known[1] and ("base" not in known[1] or open_ended) and known[1] != {"part"}) or (
-        bool(known[1] & {"base", "s"}) and (following in DETERMINERS or (lower in _PURE and following in PREPOSITIONS))
-    )
 
 
 def drop_addressee(words: tuple[ClauseToken, ...], names: frozenset[str]) -> tuple[ClauseToken, ...]:

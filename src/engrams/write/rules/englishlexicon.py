@@ -26,11 +26,13 @@ overcome overcame overcome|undergo underwent undergone|babysit babysat|rewrite r
 
 _REGULAR = """
 accept achieve act adapt add admire adopt adore agree aim allow analyze answer apply appreciate approve argue arrange arrive ask assemble
-assign assist attempt attend audition avoid bake ban base believe belong bike blog board boil book bother breed brew brush burn cancel camp
+assign assist attempt attend audition automate avoid bake ban base believe belong bike blog board boil book bother breed brew brush burn
+cancel camp
 care carve celebrate chair change chase chat check chill claim clean climb close coach code collaborate collect color combine commit commute
 compare compete complain complete compose concentrate conduct configure connect consider construct contact contain continue contribute
 convert
-cook cope count cover craft crash create crochet cross cry cycle dance date debug decide decorate dedicate defend delay deliver demolish
+cook cope count cover craft crash create crochet cross cry customize cycle dance date debug decide decorate dedicate defend delay deliver
+demolish
 deploy
 deserve design detest develop diagnose diet direct discover discuss dislike dive divorce document donate doubt download dress drop earn edit
 embrace employ empty enable encourage engage enjoy enlist enroll enter escape establish estimate evaluate examine exchange exercise exhibit
@@ -43,10 +45,11 @@ invent invest invite iron jog join joke journal juggle jump kayak kick kill kiss
 like limit
 link listen live load loathe locate look love maintain major manage marry master match measure meditate memorize mention mentor merge
 migrate mind
-miss mix model monitor motivate mount move name need network note notice nurse obtain offer open operate opt order organize own pack
+miss mix model monitor motivate mount move name need network note notice nurse obtain offer open operate opt optimize order organize own
+pack
 paint park
 participate partner pass perform photograph pick place plan plant play post pour practice practise pray prefer prepare present prevent
-print process
+print prioritize process
 produce program progress promise promote propose protect prove provide publish pull purchase push qualify race raise rank reach realize
 rebuild receive
 recommend record recover recycle reduce refactor refer reflect refuse register rehearse reject relate relax release relocate remain
@@ -54,12 +57,14 @@ remember remind
 remodel remove renew renovate rent repair repeat replace report request require rescue research reserve reside resign resist respond rest
 restore
 retire return reunite review roast row sail save schedule score scrapbook search seem select separate serve settle share shift ship shop
-sign skate sketch
-ski skip smile smoke snap snowboard socialize solve sort spot sponsor squeeze stain start stay stop store stream stretch strive struggle
+sign simplify skate sketch
+ski skip smile smoke snap snowboard socialize solve sort spot sponsor squeeze stain start stay stop store stream stretch strive streamline
+struggle
 study submit
 succeed suffer suggest suit supply support suppose surf surprise survive switch tackle talk taste tattoo tend test thank thrive tire
 touch tour trade
-train transfer transform transition translate travel treat trek trim trust try turn tutor type uncover unlock update upgrade upload use
+train transfer transform transition translate travel treat trek trim trust try troubleshoot turn tutor type uncover unlock update upgrade
+upload use
 value venture
 view visit volunteer wait walk want warn wash waste watch water wish witness wonder work worry worship wrap yell zip
 """

@@ -1,4 +1,4 @@
-"""Facts as standalone sentences, and the test that drops fragments."""
+"""Facts as standalone sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from html import unescape
 
 from engrams.text.timephrases import TimeSpan
-from engrams.types import Kind
-from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.rules.clausedates import spell_out
 from engrams.write.rules.clauseparser import EnglishClause
 from engrams.write.rules.englishlexicon import (
@@ -21,7 +19,9 @@ from engrams.write.rules.englishlexicon import (
     past_tense,
     third_person,
 )
+from engrams.write.rules.predicatetable import OPINIONS
 from engrams.write.rules.sentencesegmenter import ClauseToken
+from engrams.write.wordlist import word_set
 
 _SELF = re.compile(
     r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",
@@ -187,93 +187,41 @@ def _replace_pronoun(word: str, name: str) -> str:
     return f"{name} {verbs.get(tail, tail)}" if head in ("i", "we") else word
 
 
-_POINTS = r"(?:it|this|that|these|those|them|one|so|something|the following|following)"
-_DANGLING_END = re.compile(
-    rf"^(?:of \w+ing |(?:to )?(?:(?!out|\w+ing\b)\w+ )?)(?:up |out |on |about |with |to |for )?{_POINTS}$"
-    r"|\bto make (?:it|this|that) (?:happen|work)$"
-    r"|^(?:the )?(?:following|above|below)\b|\b(?:looks?|look) (?:something )?(?:like (?:this|that))?$|\bsomething like this$",
+_STOP = "a|an|and|as|at|by|called|for|from|in|is|like|named|of|on|or|so|that|the|they|to|we|where|which|while|who|with"
+_POINTER = re.compile(
+    rf"\b(this|these)\s+((?:(?!(?:{_STOP})\b)[\w'-]+\s+){{0,5}}?(?!(?:{_STOP})\b)[\w'-]+)(?=\s+(?:{_STOP})\b|\s+[\"\d]|[,;]|$)",
     re.IGNORECASE,
 )
-_CUT = re.compile(
-    r"\b(?:an?|the|my|our|their|his|her|its) (?:on|in|at|of|to|for|by|with|is|are|and|or|but)\b"
-    r"|\b(?:on|in|at|to|for|by|with) of\b|\bused to(?: when\b|$)|\b(?:is|are|was|were) as \w+$"
-    r"|\bwhat(?:'s| is) going$"
-    r"|\b(?:using|like|than|with|via|by|through|from|into|onto|called|named|because|and|or|but|the|an?|of|for|to|is|are)$",
+_ASIDE = re.compile(
+    r" (?:at|for|in|on) (?:this|these) (?:\w+ )?"
+    r"(?:app|case|chapter|context|journey|process|project|purpose|regard|stage|task|times?|world)\b",
     re.IGNORECASE,
 )
-_MARKUP = re.compile(r"[-=]+>|<[-=/a-z]|&\w+;?$|&(?:gt|lt|amp|quot|nbsp)\b|[{}|\\]|^\W*$", re.IGNORECASE)
-_NUMBERS = {word: number for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
-_LISTED = re.compile(rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$")
-_ELSEWHERE = re.compile(
-    r"\beach other\b|\btheir shared\b|\b(?:on|with|for) one\b(?! (?:another|of)\b)|\bsimilar \w+$"
-    r"|\bthe whole (?:collection|lot|series|set|thing)$|\ba (?:digital|hard|paper|physical|signed) copy$|\bfingers\b"
-    r"|\bthose (?!in\b|of\b|that\b|who\b|with\b)|\bthat other\b|\banother one\b|\bthis (?:place|spot)\b|\bhow to \w+ it$|\?"
-    r"|\b(?:hit|reached) \d[\d.,]*%(?! of\b)|\bas (?!possible|usual|well)\w+$"
-    r"|\b(?:about|into|of|for|with|on) (?:it|that|this)$|\b(?:do|does|did|doing) (?:this|that|it|so)$"
-    r"|\b(?:over|under|within|beyond|like) (?:this|that|these|those)\b(?= near\b|(?: \w+)?$)"
-    r"|^\S+ (?:goes|went) (?:(?:once|twice|a few times|\w+ times) (?:an?|every|per)\b|every )",
-    re.IGNORECASE,
+_MAKES = word_set(
+    "adopt bake bring build buy cook create design discover draw find finish get make paint play read see sew take watch whip write"
 )
-_TOGETHER = re.compile(r"(?<![-\w])together(?= (?:at|for|in|last|on|this)\b|$)", re.IGNORECASE)
-_COMPANY = re.compile(
-    r"\b(?:with|and|band|couple|family|folks|friends|group|kids|parents|team)\b|\b(?:br(?:ing|ought)|c[ao]me|g[eo]t|piec\w+|pull\w*|put)\b",
-    re.IGNORECASE,
+_MAKING = re.compile(r"\b(?:bak|build|cook|creat|draw|mak|paint|play|read|watch|writ)ing $", re.IGNORECASE)
+_EXACT = frozenset(("current", "entire", "exact", "first", "last", "next", "particular", "past", "same", "specific", "whole"))
+_PLACED = word_set(
+    "app approach area bug case city code component country error feature file function issue journey method module page place problem"
+    " project purpose query script setup spot state step table task topic town way website"
 )
-_BACKWARD = re.compile(
-    r"\b(?:(?<!for )it(?!'s| (?:is|takes?|was|will|would)\b)|her(?= (?:in|on|to|at|\w+ing)\b|$)|here|him|them"
-    r"|there(?! for\b| (?:is|are|was|were)\b))\b",
-    re.IGNORECASE,
-)
-_ANTECEDENT = re.compile(
-    r"\b(?:an?|and|children|her|his|its|my|our|people|some|the|their|this|three|two)\b|\b[a-z]{3,}[^\Ws]s\b| [A-Z]|[\"\d]"
-)
-_NAMED = re.compile(r"(?:^| )[A-Z]|\band\b")
-_WISHES = re.compile(
-    r"^(?:always |never )?"
-    r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|have (?:a|fun)|take care"
-    r"|stay (?:safe|strong|positive|true|well)"
-    r"|be (?:yourself|safe|happy|kind|proud)|give up|stop (?:dreaming|believing|smiling|being)|say never"
-    r"|remember (?:to be|that you)|lose (?:hope|faith|sight))\b",
-    re.IGNORECASE,
-)
-_TALKED = frozenset(("whenned", "is_whenned"))
 
 
-def is_sound(candidate: CandidateStatement) -> bool:
-    """Check that a statement stands by itself: right or absent."""
-    text, value = candidate.text.strip(), candidate.object.strip()
-    if _MARKUP.search(text) or (value and _MARKUP.search(value)):
-        return False
-    if candidate.kind in (Kind.RULE, Kind.NEGATIVE) and candidate.subject == "assistant":
-        return not _WISHES.match(text)
-    if candidate.kind not in (Kind.FACT, Kind.PREFERENCE):
-        return True
-    if candidate.predicate in _TALKED or _CUT.search(text) or (text.count("'") == 1 and text.endswith("'")):
-        return False
-    if candidate.evidence and _points_elsewhere(text, candidate.evidence[0].quote):
-        return False
-    return not (_DANGLING_END.search(value) or _DANGLING_END.search(text) or _is_cut_list(text))
+def loosen_pointers(said: str, verb: str) -> str:
+    """Say "a bowl" for "this bowl", and drop "for this purpose".
+    ``said``: what follows ``verb`` (a lemma) in a positive statement."""
+    return _POINTER.sub(lambda match: _loosen(match, verb), _ASIDE.sub("", said))
 
 
-def _points_elsewhere(text: str, quote: str) -> bool:
-    """True where a word means something that the sentence lacks."""
-    first = quote.partition(" ")[0].lower()
-    if first.endswith("ing") and f" is {first} " in text:
-        return True  # "Writing and hanging with friends!" has no subject
-    if _ELSEWHERE.search(text) or (_TOGETHER.search(text) and not _COMPANY.search(text)):
-        return True
-    said = {one.lower() for one in _BACKWARD.findall(quote)}  # "them" may stand for the speaker's "me"
-    found = next((one for one in _BACKWARD.finditer(text) if one[0].lower() in said), None)
-    if found is None:
-        return False
-    before = text[: found.start()].removeprefix("The ").split(" ", 2)[-1]  # behind the subject and its verb
-    return not (_ANTECEDENT if found[0].lower() in ("it", "them") else _NAMED).search(before)
-
-
-def _is_cut_list(text: str) -> bool:
-    """True for "three kids, Emma": fewer names than announced."""
-    found = _LISTED.search(text)
-    if found is None:
-        return False
-    names = [name for name in re.split(r",? and |, ", found[2]) if name]
-    return len(names) < (_NUMBERS.get(found[1]) or int(found[1]))
+def _loosen(match: re.Match[str], verb: str) -> str:
+    thing, first = match[2], match.start() == 0
+    names = thing.split()
+    made = _MAKING.search(match.string[: match.start()]) or (first and verb in _MAKES)
+    if names[0].lower() in _EXACT or names[-1].lower() in _PLACED or (first and verb in OPINIONS) or (len(names) == 1 and not made):
+        return match[0]
+    if match[1].lower() == "these":
+        return thing
+    if names[0].islower() and names[-1][0].isupper():
+        return f"the {thing}"  # "this game Catan"
+    return f"{'an' if thing[0].lower() in 'aeiou' else 'a'} {thing}"

@@ -21,6 +21,8 @@ _REMEMBER = re.compile(
     r"(?:\s++(?:that|this|dass|que))?(?:\s*+[:,])?\s++",
     re.IGNORECASE,
 )
+_RECALLED = re.compile(r"[^.!?\n]{1,300}\?")
+"""Rest of a question: ``remember that block in Game 7?``."""
 _FIRST = re.compile(r"^\W*(?:(?:please|pls|hey|also|and|but|ok|okay|so|oh|yes|no|listen|again)\W+)*", re.IGNORECASE)
 _WANT = (
     r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you (?:should|must|need to|have to|can|are to)"
@@ -120,6 +122,8 @@ class RememberRequest:
 def parse_remember(text: str) -> RememberRequest:
     """Parse ``please remember that …``."""
     match = _REMEMBER.match(text)
+    if match and "you" not in match[0].lower() and _RECALLED.match(text, match.end()):
+        match = None
     return RememberRequest(text[match.end() :], match.end(), True) if match else RememberRequest(text, 0, False)
 
 

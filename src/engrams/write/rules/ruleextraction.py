@@ -17,11 +17,12 @@ from engrams.write.rules.attributefacts import extract_attribute, extract_change
 from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.clauseparser import EnglishClause, drop_addressee, parse_clauses
 from engrams.write.rules.copulaverbs import interpret_copula
+from engrams.write.rules.corrections import extract_correction
 from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
-from engrams.write.rules.factsentences import is_sound
+from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
-from engrams.write.rules.predicatetable import JOBS, RELATIONS
+from engrams.write.rules.predicatetable import RELATIONS
 from engrams.write.rules.sentencesegmenter import ClauseToken, TextSentence, split_sentences, tokens
 
 _MOST = 24
@@ -81,6 +82,7 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
 
 _PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
 _RECENT = timedelta(days=62)
+_CLOSES = re.compile(r'[.,!?]*"')
 _BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
 
 
@@ -114,7 +116,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
             continue
         words = tokens(sentence.text, sentence.start)
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
-            if whole.hedged:
+            if whole.hedged or _is_supposed(text[sentence.start : whole.start], whole):
                 continue
             clause = replace(whole, rest=drop_addressee(whole.rest, names))
             subject = _resolve_subject(clause, text, speech, last)
@@ -124,6 +126,17 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
                 last = subject
             found += [_apply_correction(candidate, clause, words, text) for candidate in _read_clause(clause, text, subject, speech, times)]
     return found
+
+
+_GUESSED = re.compile(
+    r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it seems|may|maybe|might|perhaps|probably)\b[^.]{0,60}\bbecause\s*$", re.IGNORECASE
+)
+_PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
+
+
+def _is_supposed(before: str, clause: EnglishClause) -> bool:
+    """True for a guess or purpose: ``so I can write better``."""
+    return _GUESSED.search(before) is not None or (clause.tense == "can" and _PURPOSE.search(before) is not None)
 
 
 def _read_planned(
@@ -199,12 +212,16 @@ def _to_candidate(
     words = factsentences.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
     if clause.infinitive and rest and rest[0].lower != "to":
         words = f"to {words}"
+    if words.count('"') % 2 and _CLOSES.match(text, rest[-1].end):
+        words += '"'
     when = clausedates.pick_most_exact(found)
     late = _spell_leading_time(text, when) if when and when.at < clause.start else ""
     verb = factsentences.render_verb(clause)
     effect = reading.effect
     value = reading.value or factsentences.render_value(reading.object, text, found, name)
-    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at)
+    if not clause.negated:
+        words, value = factsentences.loosen_pointers(words, clause.verb), factsentences.loosen_pointers(value, clause.verb)
+    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at, used=clause.tense == "used")
     predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
@@ -261,7 +278,7 @@ def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: Cla
 
 
 def _resolve_validity(
-    reading: ClauseMeaning, found: Sequence[TimeSpan], when: TimeSpan | None, quote: str, said: datetime
+    reading: ClauseMeaning, found: Sequence[TimeSpan], when: TimeSpan | None, quote: str, said: datetime, *, used: bool
 ) -> tuple[datetime | None, datetime | None]:
     """Return the start of validity, and the effective time."""
     lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
@@ -272,6 +289,8 @@ def _resolve_validity(
             # A move of last month holds now, whatever else was said in that month.
             recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
             return when.start, said if recent else min(when.end, said)
+        if used:
+            return None, said
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)
     return clausedates.duration_start(quote, said), said
 
@@ -319,82 +338,3 @@ def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, word
                 candidate, effect="corrects", wrong_value=wrong, kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind
             )
     return candidate
-
-
-_OPENING = (
-    r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i mean|well|scratch that"
-    r"|that's (?:wrong|not right|incorrect|not correct))\b[\s,:;.!-]*)+"
-)
-_IS = r"(?:it's|it is|it was|its|that's|that is|that should be|it should be|should be|i meant|i mean|make that|make it)"
-_VALUE = r"(?P<v>[^,.;!?]{1,60}?)"
-_NOT = r"(?:(?:\s*+,)?\s*+(?:not|rather than|instead of)\s++(?P<n>[^,.;!?]{1,60}?))?"
-_ELLIPTIC = re.compile(rf"{_OPENING}{_IS}\s++(?:actually\s++)?{_VALUE}{_NOT}\s*$", re.IGNORECASE)
-_MEANT = re.compile(
-    rf"^\W*(?:sorry\W+|oops\W+|no\W+)?(?:i meant|make that|correction:?|scratch that\W+(?:it's)?)\s++{_VALUE}{_NOT}\s*$", re.IGNORECASE
-)
-_PAIR = re.compile(
-    rf"^\W*(?:no\W+|actually\W+)?{_IS}\s++(?:actually\s++)?{_VALUE}"
-    r"(?:\s*+,)?\s*+(?:not|rather than|instead of)\s++(?P<n>[^,.;!?]{1,60}?)\s*$",
-    re.IGNORECASE,
-)
-_EMPTY = re.compile(
-    (
-        r"^(?:not|fine|ok|okay|good|great|true|right|wrong|a|an|the|so|too|very|really|all|just|my|your|me|you|i|we|that|this"
-        r"|what|how|why|because|about|like|nothing|something)\b|\b(?:you|your)\b"
-    ),
-    re.IGNORECASE,
-)
-_ARTICLE = re.compile(r"^(?:a|an|the|on|in|at|to|from)\s+", re.IGNORECASE)
-
-
-_NOT_A = re.compile(
-    r"^\W*(?i:(?:actually|no|nope|wait|sorry|oops|correction|well|oh|by the way|btw)\b[\s,:;.!-]*)*"
-    r"(?P<s>(?:[Mm]y \w+ )?[A-Z][\w'-]*?|[Mm]y \w+)(?:'s not| is not| isn't| is no) (?P<na>an? |the )?(?P<n>\w[\w -]{1,40}?)"
-    r"\s*[,;–-]+\s*(?:but )?"
-    r"(?:she|he|they)(?:'s|'re| is| are) (?:actually |really |now )?(?P<va>an? |the )?(?P<v>\w[\w -]{1,40}?)(?: now)?$"
-)
-
-
-def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) -> CandidateStatement:
-    """Correct "Anna isn't a doctor, she's a dentist"."""
-    who, value = match["s"], match["v"]
-    shown = factsentences.to_third_person(who, 0, len(who), (), speech.speaker)
-    job = value.split()[-1].lower() in JOBS
-    return CandidateStatement(
-        text=factsentences.build_sentence(shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"),
-        kind=Kind.CORRECTION, subject=who.split()[-1] if who.split()[-1][0].isupper() else f"{speech.subject}'s {who.split()[-1]}",
-        predicate="job" if job else "is", object=value, category="work" if job else "knowledge", effect="corrects", single=job,
-        wrong_value=match["n"], evidence=(speech.evidence(quote),), confidence=0.85, importance=0.7, trust=speech.trust,
-        said_at=speech.said_at, effective_at=speech.said_at, reason="rule correction",
-    )  # fmt: skip
-
-
-def extract_correction(sentence: TextSentence, text: str, speech: UtteranceContext) -> CandidateStatement | None:
-    """Extract a correction without a slot: new and rejected value."""
-    piece = sentence.text.strip()
-    if len(piece) > 140:
-        return None
-    if match := _NOT_A.match(piece):
-        return _correct_kind(match, text[sentence.start : sentence.start + len(sentence.text)].strip(), speech)
-    match = _PAIR.match(piece) or _ELLIPTIC.match(piece) or _MEANT.match(piece)
-    if match is None:
-        return None
-    value, wrong = match["v"].strip(), (match["n"] or "").strip()
-    if not value or len(value.split()) > 6 or (_EMPTY.match(value) and not wrong):
-        return None
-    quote = text[sentence.start : sentence.start + len(sentence.text)].strip()
-    return CandidateStatement(
-        text=f"It is {value}, not {wrong}" if wrong else f"It is {value}",
-        kind=Kind.CORRECTION,
-        subject=speech.subject,
-        object=_ARTICLE.sub("", value),
-        effect="corrects",
-        wrong_value=_ARTICLE.sub("", wrong),
-        evidence=(speech.evidence(quote),),
-        confidence=0.75,
-        importance=0.7,
-        trust=speech.trust,
-        said_at=speech.said_at,
-        effective_at=speech.said_at,
-        reason="rule correction",
-    )

@@ -27,7 +27,7 @@ _END = re.compile(
     # "Never use println! for logging": a macro's name, no end.
     r"(?<![.!?。！？…])(?!!\s(?:for|in|inside|macros?|calls?|statements?)\b)[.!?。！？…]++[\"'”’)\]]*+(?=\s|$|[\u3000-\u9fff])|[。！？]"
     r"|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
-    r"|[—;；]|--|\s(?::[)(DP]|\(:)(?=\s|$)"
+    r"|[—;；]|--|(?<=[a-z])-\s(?=(?:I|it|they|this|that|we)\b)|\s(?::[)(DP]|\(:)(?=\s|$)"
     "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
 )
 _ABBREVIATED = re.compile(
@@ -199,7 +199,7 @@ Tense: TypeAlias = Literal["present", "past", "perfect", "progressive", "was", "
 Person: TypeAlias = Literal["self", "group", "other"]
 
 _TOKEN = re.compile(
-    r"n't\b|'(?:m|s|ve|re|d|ll|em|cause|til)\b|[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*|[^\W\d_]\w*?(?=n't\b)|\w+(?:[-.+/&@]\w+)*[+#]*|\.\.\.|[^\w\s]"
+    r"n't\b|'(?:m|s|ve|re|d|ll|em|cause|til)\b|[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*|[^\W\d_]\w*?(?=n't\b)|\w+(?:(?:[-.+/&@]|:(?=[A-Z0-9]))\w+)*[+#]*|\.\.\.|[^\w\s]"
 )
 _WHOLE = {
     "ca": "can",

@@ -9,6 +9,8 @@ from engrams.write.rules.englishlexicon import ADVERBS, BE, FORMS, HEDGES, MODAL
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense
 
 _NOT = frozenset(("not", "n't", "never"))
+_JUST = frozenset(("already", "finally", "just", "once", "recently"))
+_AGO = frozenset(("ago", "last", "yesterday"))
 _GO = frozenset(("going", "gonna"))
 _AUXILIARIES: dict[str, Tense] = {
     **dict.fromkeys(MODALS, "would"),
@@ -240,6 +242,8 @@ def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
     if forms == {"ing"}:
         return read.build_group(verb, "progressive")
     if "past" in forms and word in ("quit", "set", "put", "cut", "hit", "shut", "split", "hurt", "spread", "burst", "beat"):
+        return read.build_group(verb, "past")
+    if word == "read" and (_JUST.intersection(read.adverbs) or any(one.lower in _AGO for one in read.words[read.at :])):
         return read.build_group(verb, "past")
     if forms & {"base", "s"}:
         return read.build_group(verb, "present")

@@ -1,0 +1,171 @@
+"""Gate of derived statements: what does not stand alone is left out."""
+
+from __future__ import annotations
+
+import re
+
+from engrams.text.stopwords import STOP
+from engrams.types import Kind
+from engrams.write.candidatestatement import CandidateStatement
+from engrams.write.rules.predicatetable import VAGUE
+from engrams.write.wordlist import word_set
+
+_POINTS = r"(?:it|this|that|these|those|them|one|so|something|the following|following)"
+_DANGLING_END = re.compile(
+    rf"^(?:of \w+ing |(?:to )?(?:(?!out|\w+ing\b)\w+ )?)(?:up |out |on |about |with |to |for )?{_POINTS}$"
+    r"|\bmake (?:it|this|that) (?:happen|work)$"
+    r"|^(?:the )?(?:following|above|below)\b|\b(?:looks?|look) (?:something )?(?:like (?:this|that))?$|\bsomething like this$",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"\b(?:an?|the|my|our|their|his|her|its) (?:on|in|at|of|to|for|by|with|is|are|and|or|but)\b"
+    r"|\b(?:on|in|at|to|for|by|with) of\b|\bused to(?: when\b|$)|\b(?:is|are|was|were) as \w+$"
+    r"|\bwhat(?:'s| is) going$|\bboth\b(?!.*\band\b)|\bthe (?:part|point|fact|way|kind|reason|moment|idea)$"
+    r"|\bto (?:achieve|add|allow|check|create|determine|display|ensure|get|give|handle|implement|include|make|provide|see|show|support"
+    r"|verify)$"
+    r"|\b(?:using|like|than|with|via|by|through|from|into|onto|called|named|because|and|or|but|the|an?|of|for|to|is|are)$",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"[-=]+>|<[-=/a-z]|&\w+;?$|&(?:gt|lt|amp|quot|nbsp)\b|[{}|\\]|^\W*$", re.IGNORECASE)
+_NUMBERS = {word: number for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
+_LISTED = re.compile(rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$")
+_ELSEWHERE = re.compile(
+    r"\beach other\b|\btheir shared\b|\b(?:on|with|for) one\b(?! (?:another|of)\b)|\bsimilar \w+$"
+    r"|\bthe whole (?:collection|lot|series|set|thing)$|\bfingers\b"
+    r"|\bthose (?!in\b|of\b|that\b|who\b|with\b)|\bthat other\b|\b(?:another|the (?:other|same)) ones?\b"
+    r"|\b(?:at|for|in|of|on|to|with) that (?=\w+$)|\bhow to \w+ it$|\?|\banother (?:at|from|in|of|on)\b|\banother$|\bsome to\b"
+    r"|\b(?:hit|reached) \d[\d.,]*%(?! of\b)|\bas (?!possible|usual|well)\w+$"
+    r"|\b(?:about|into|of|for|with|on) (?:it|that|this)$|\b(?:do|does|did|doing) (?:this|that|it|so)$"
+    r"|\b(?:over|under|within|beyond|like) (?:this|that|these|those)\b(?= near\b|(?: \w+)?$)|\b(?:this|these)\b(?! with\b)"
+    r"|^\S+ (?:goes|went) (?:(?:once|twice|a few times|\w+ times) (?:an?|every|per)\b|every )"
+    r"|\b(?:code|example|function|implementation|snippet|version)s? (?:above|below)\b|\b(?:above|below)$"
+    r"|\b(?:described|discussed|mentioned|shown) (?:above|before|below|earlier|in)\b|\b(?:enjoy|hate|like|love)s? all (?:the|those) "
+    r"|\bto (?:choose|decide) between\b"
+    r"|^The (?:\w+ )?(?:aim|day|event|goal|idea|night|party|plan|point|purpose|show|thing) (?:is|are|was)\b"
+    r"|\bthe \w+ (?:flowing|going|rolling)$|\b(?:days|months|weekends|weeks|years) (?:before|earlier|later)$"
+    r"|\bthey (?:belong|go|listen|live|look|talk|volunteer|work)(?: (?:at|in|on) \d.*)?$"
+    r"|\bthe (?:above|attached|below|following|given|mentioned|provided)\b",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(r"(?<![-\w])together(?= (?:at|for|in|last|on|this)\b|$)", re.IGNORECASE)
+_COMPANY = re.compile(
+    r"\b(?:with|and|band|couple|family|folks|friends|group|kids|parents|team)\b|\b(?:br(?:ing|ought)|c[ao]me|g[eo]t|piec\w+|pull\w*|put)\b",
+    re.IGNORECASE,
+)
+_BACKWARD = re.compile(
+    r"\b(?:(?<!for )it(?!'s| (?:is|takes?|was|will|would)\b)|her(?= (?:in|on|to|at|\w+ing)\b|$)|here|he|him|she|them|they"
+    r"|there(?! for\b| (?:is|are|was|were)\b))\b",
+    re.IGNORECASE,
+)
+_ANTECEDENT = re.compile(
+    r"\b(?:an?|and|children|her|his|its|my|our|people|some|the|their|this|three|two)\b|\b[a-z]{3,}[^\Ws]s\b| [A-Z]|[\"\d]"
+)
+_PLURAL = re.compile(r"\b(?:and|children|couple|few|folks|kids|many|people|several|some|team|two|three|four|five)\b|\b\w{2,}[^\Ws]s\b|\d")
+_NAMED = re.compile(r"(?:^| )[A-Z]|\band\b")
+_WISHES = re.compile(
+    r"^(?:always |never )?"
+    r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|have (?:a|fun)|take care"
+    r"|stay (?:safe|strong|positive|true|well)"
+    r"|be (?:yourself|safe|happy|kind|proud)|give up|stop (?:dreaming|believing|smiling|being)|say never"
+    r"|remember (?:to be|that you)|lose (?:hope|faith|sight))\b",
+    re.IGNORECASE,
+)
+_TALKED = frozenset(("whenned", "is_whenned"))
+_SUBJECT = re.compile(r"^(?:the user|\S+)(?:'s \w+)? ", re.IGNORECASE)
+_BARE = re.compile(
+    r"^(?:(?:has|is|was|not|been|still|just|trying|to) )*\w+ (?:(?:on|with) )?the (?:[\w-]+ )?"
+    r"(?:app|application|attributes|code|database|destination|details|difficulties|endpoint|errors?|features?|form|function|images|issues?"
+    r"|layout|metrics|modal|page|problem|quer(?:y|ies)|request|response|script|server|speed|task|time|venue|website)$"
+)
+_RELATIONAL = re.compile(
+    r"\b(?:an?|any|the) (?:(?:digital|hard|paper|physical|signed|written) )?(?:copy|list|recipe|sample|turnout|version)$"
+)
+_ASPECT = re.compile(
+    r"^(?:is )?(?:began|beginning|continued|finished|kept|started|starting|stopped)"
+    r" (?:back\b|doing$|from scratch$|going$|in\b|on\b|over$|pushing\b|trying$|when\b)"
+)
+_GROUP = re.compile(r"^we(?:'ve| have| all| both)?\b", re.IGNORECASE)
+_COMMON = word_set("""
+    ability abilities dream dreams future gift gifts goal goals heart hearts path paths potential power skill skills strength strengths
+    struggle struggles talent talents
+    """)
+_EMPTY = VAGUE | word_set("""
+    ability adventure advice amazing ambition ambitions awesome bad battle better big boost brand challenge challenges chat
+    conversation cool crazy decent different dream dreams energy event events experience experiences eye-opening fantastic favorite
+    few first food free full fun games goal goals great growth happiness heart hearts huge hurdles impact incredible insane
+    inspiration interesting journey joy leads little lovely luck main major milestone new next nice old opportunities opportunity
+    options other own passion path personal place places positive possible potential power praise progress project projects purpose
+    quite real response setback setbacks simple skill skills small special spot stories story strength strengths struggles success
+    super surge sweet talent talents tasty things thrilling tips top topic tough tour trip turnout unique valuable whole wicked wild
+    win wonderful work years yummy
+    """)
+_LIGHT = word_set("""
+    achieve achieved been did do does doing enjoyed experienced explored exploring faced facing gained gave get gets getting give given
+    got had has have having hit kept made make makes making met picked played playing pulled received saw started take took taken taking
+    tell told tried want wanted wants went working
+    """)
+
+
+def is_sound(candidate: CandidateStatement) -> bool:
+    """Check that a statement stands by itself: right or absent."""
+    text, value = candidate.text.strip(), candidate.object.strip()
+    if _MARKUP.search(text) or (value and _MARKUP.search(value)):
+        return False
+    if candidate.kind in (Kind.RULE, Kind.NEGATIVE) and candidate.subject == "assistant":
+        return not _WISHES.match(text)
+    if candidate.kind not in (Kind.FACT, Kind.PREFERENCE):
+        return True
+    if candidate.predicate in _TALKED or _is_cut(text, value):
+        return False
+    quote = candidate.evidence[0].quote if candidate.evidence else ""
+    return not (_points_elsewhere(text, quote) or _is_empty(candidate, text, quote))
+
+
+def _is_cut(text: str, value: str) -> bool:
+    """True for a piece of a sentence, or of a list."""
+    if _CUT.search(text) or _DANGLING_END.search(value) or _DANGLING_END.search(text):
+        return True
+    if text.count('"') % 2 or text.count("“") != text.count("”") or text.count("(") != text.count(")"):
+        return True
+    return (text.count("'") == 1 and text.endswith("'")) or _is_cut_list(text)
+
+
+def _is_cut_list(text: str) -> bool:
+    """True for "three kids, Emma": fewer names than announced."""
+    found = _LISTED.search(text)
+    if found is None:
+        return False
+    names = [name for name in re.split(r",? and |, ", found[2]) if name]
+    return len(names) < (_NUMBERS.get(found[1]) or int(found[1]))
+
+
+def _points_elsewhere(text: str, quote: str) -> bool:
+    """True where a word means something that the sentence lacks."""
+    first = quote.partition(" ")[0].lower()
+    if first.endswith("ing") and f" is {first} " in text:
+        return True  # "Writing and hanging with friends!" has no subject
+    if _ELSEWHERE.search(text) or (_TOGETHER.search(text) and not _COMPANY.search(text)):
+        return True
+    said = {one.lower() for one in _BACKWARD.findall(quote)}  # "them" may stand for the speaker's "me"
+    found = next((one for one in _BACKWARD.finditer(text) if one[0].lower() in said), None)
+    if found is None:
+        return False
+    before = text[: found.start()].removeprefix("The ").split(" ", 2)[-1]  # behind the subject and its verb
+    named = {"it": _ANTECEDENT, "them": _PLURAL, "they": _PLURAL}.get(found[0].lower(), _NAMED)
+    return not named.search(before)
+
+
+def _is_empty(candidate: CandidateStatement, text: str, quote: str) -> bool:
+    """True where no word says what it was: "got some good advice"."""
+    if candidate.single or candidate.effect != "states" or not text.isascii():
+        return False
+    said = _SUBJECT.sub("", text, count=1)
+    if _RELATIONAL.search(said) or _ASPECT.search(said) or _BARE.search(said):
+        return True
+    words = re.findall(r"[\w'-]+", said)
+    if any(word[0].isupper() or word[0].isdigit() for word in words[1:]) or '"' in said:
+        return False
+    told = [word for word in words if word.lower() not in STOP]
+    if _GROUP.match(quote) and any(word in _COMMON for word in told):
+        return True  # "we have the power to make a difference" is a saying
+    return all(word in _EMPTY or word in _LIGHT for word in told)

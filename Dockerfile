@@ -1,8 +1,10 @@
 # engrams with its server, MCP and files: `docker build -t engrams .`; compose.yaml runs it. scripts/container.py checks this file.
 FROM python:3.13 AS build
 WORKDIR /src
-COPY requirements/run.txt requirements/run.txt
-RUN python -m venv /opt/engrams && /opt/engrams/bin/pip install --no-cache-dir --no-compile --require-hashes -r requirements/run.txt
+# fleet: with the driver of Postgres
+ARG PACKAGES=run
+COPY requirements/run.txt requirements/fleet.txt requirements/
+RUN python -m venv /opt/engrams && /opt/engrams/bin/pip install --no-cache-dir --no-compile --require-hashes -r "requirements/${PACKAGES}.txt"
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY packaging packaging
 COPY src src

@@ -120,6 +120,8 @@ def build(steps: list[Instruction], place: Path) -> Stage:
                 inside(stage, ["mkdir", "-p", step.text], as_root=True)
             case "ENV":
                 stage.env |= dict(pair.replace("$PATH", stage.env["PATH"]).split("=", 1) for pair in step.values())
+            case "ARG":
+                stage.env |= dict([step.text.split("=", 1)])
             case "USER":
                 stage.user = step.text
             case "COPY":

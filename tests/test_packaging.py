@@ -122,6 +122,7 @@ def test_other_linters_find_nothing(tmp_path: Path) -> None:
     for command, expected in (
         ([str(programs / "hadolint"), str(ROOT / "Dockerfile")], 0),
         ([*schema, str(ROOT / "compose.yaml")], 0),
+        ([*schema, str(ROOT / "compose.fleet.yaml")], 0),
         ([*schema, str(wrong)], 1),
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)

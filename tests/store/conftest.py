@@ -28,8 +28,20 @@ def _server(_home: Path, clock: Clock) -> Store:
     return PostgresStore.open(postgres.empty_database(), StoreSettings(), clock)
 
 
+def _pooled(_home: Path, clock: Clock) -> Store:
+    from engrams.store.postgres.store import PostgresStore
+
+    return PostgresStore.open(postgres.pooled(postgres.empty_database()), StoreSettings(), clock)
+
+
 _SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
-BACKENDS: dict[str, Callable[[Path, Clock], Store]] = {"sqlite-file": _file, "sqlite-memory": _memory, "postgres": _server}
+BACKENDS: dict[str, Callable[[Path, Clock], Store]] = {
+    "sqlite-file": _file,
+    "sqlite-memory": _memory,
+    "postgres": _server,
+    "pooled": _pooled,
+}
+_MARKS = {"postgres": _SERVED, "pooled": (*_SERVED, pytest.mark.slow)}
 
 
 @pytest.fixture
@@ -38,7 +50,7 @@ def clock() -> Time:
     return Time()
 
 
-@pytest.fixture(params=[pytest.param(name, marks=_SERVED if name == "postgres" else ()) for name in BACKENDS])
+@pytest.fixture(params=[pytest.param(name, marks=_MARKS.get(name, ())) for name in BACKENDS])
 def store(request: pytest.FixtureRequest, home: Path, clock: Time) -> Iterator[Store]:
     """An empty store of each backend."""
     opened = BACKENDS[request.param](home, clock)

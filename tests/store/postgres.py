@@ -40,3 +40,11 @@ def empty_database() -> str:
         connection.execute("SET search_path = engrams")
         connection.execute(f"TRUNCATE {tables} RESTART IDENTITY".encode())
     return url
+
+
+def pooled(url: str) -> str:
+    """The address of a pooler before that server, which hands every transaction to another connection."""
+    from psycopg.conninfo import conninfo_to_dict
+    from tests.store.pooler import start_pooler
+
+    return start_pooler(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432")

@@ -19,7 +19,7 @@ _LOCK = 0x656E6772
 _OLDEST_SERVER = 160_000
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
-APPLIED = "SELECT number, name, checksum, terms FROM migrations ORDER BY number"
+APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
 
 
 def migrate(url: str) -> tuple[str, ...]:
@@ -50,7 +50,6 @@ def require_schema(url: str, place: str) -> None:
         there = connection.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.migrations",)).fetchall()[0][0]
         if there is None:
             raise StoreError(f"{place} holds no memory yet.", hint="Make its tables first: `engrams migrate`.")
-        connection.execute(f"SET search_path = {SCHEMA}")
         compare_schema(connection.execute(APPLIED).fetchall(), place)
 
 

@@ -1,0 +1,73 @@
+"""A large move to Postgres and back that is killed on its way: what arrives is the same, byte for byte of the export."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.store import postgres
+
+import engrams
+from engrams import Turn
+
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+PROGRAM = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+RECORDS = int(os.environ.get("MOVE_RECORDS", "4000"))
+"""How many memories are moved; the figures in the guide are of 100,000."""
+OWNERS, KILLS = 40, 3
+
+
+def digest(home: Path, url: str) -> str:
+    """Hash of everything that every owner has, in order of their names."""
+    found = hashlib.sha256()
+    with engrams.open(home=home, store={"url": url}, jobs__workers=0) as memory:
+        for number in range(OWNERS):
+            target = home.parent / "export.jsonl"
+            memory.dump(target, scope=("user", f"u{number}"))
+            found.update(b"".join(sorted(target.read_bytes().splitlines(keepends=True))))
+    return found.hexdigest()
+
+
+def move(home: Path, source: str, target: str) -> tuple[int, float]:
+    """Move, killed three times on the way; kills, and seconds of the last run."""
+    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_STORE__URL": source}
+    command = [*PROGRAM, "move", "--to", target]
+    kills, pause = 0, 1.5 + RECORDS / 10_000
+    while kills < KILLS:
+        running = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            running.wait(pause)
+            break
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+            kills += 1
+    begun = time.monotonic()
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=3600)
+    assert done.returncode == 0, done.stderr
+    return kills, time.monotonic() - begun
+
+
+@pytest.mark.slow
+def test_a_killed_move_arrives_whole(home: Path, tmp_path: Path) -> None:
+    """Killed three times there and three times back, both are identical to where they came from."""
+    url, back = postgres.empty_database(), str(tmp_path / "back.db")
+    with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
+        each = RECORDS // OWNERS
+        for number in range(OWNERS):
+            for first in range(0, each, 500):
+                some = range(first, min(first + 500, each))
+                turns = [Turn(f"Day {n}: somebody walked to harbour {n % 97}.", session=f"s{n // 50}", external_id=f"t{n}") for n in some]
+                memory.observe(turns, scope=("user", f"u{number}"))
+    expected = digest(home, "")
+    there, seconds = move(home, "", url)
+    assert digest(home, url) == expected
+    again, more = move(home, url, back)
+    assert digest(home, back) == expected
+    print(f"{RECORDS:,} there: {there} kills, last run {seconds:.0f} s; back: {again} kills, {more:.0f} s")
+    assert there == again == KILLS

@@ -44,7 +44,8 @@ def prepare(suite: Suite, folder: Path) -> Path:
         return python
     fetched = folder / "fetched"
     shutil.rmtree(fetched, ignore_errors=True)
-    download = ("-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:", "-d", str(fetched))
+    sdist = ("--no-deps", "--no-binary", suite.source.partition("==")[0])
+    download = ("-m", "pip", "download", "-q", "--disable-pip-version-check", *sdist, "-d", str(fetched))
     subprocess.run([str(python), *download, suite.source], check=True)
     (archive,) = fetched.glob("*.tar.gz")
     with tarfile.open(archive) as packed:

@@ -1,22 +1,68 @@
-"""Put our session in the place of the one that keeps a SQLite file, as its tests construct it."""
+"""Put our session in the place of the one that keeps a SQLite file, as its tests construct, watch and break it.
+
+What a test does to that class's file, lock or connection is done to ours: an SQL text of the test becomes the same question to our
+tables, a connection that it puts in stands in for the one that our engine writes with, and fails where that one would."""
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import agents
 import agents.memory
 import agents.memory.sqlite_session
+import apsw
+import pytest
 from agents.memory import SessionSettings
 
 import engrams
 from engrams import Turn
+from engrams.errors import StoreError
+from engrams.store.sqlite.connections import WriteLock
+from engrams.store.sqlite.database import SqliteDatabase
 from engrams.surfaces.adapters import OpenAIAgentsSession
 from engrams.surfaces.adapters.itemjournal import ITEM, FrameworkItemJournal
+
+_OURS = {
+    "INSERT INTO agent_sessions (session_id) VALUES ('probe')": "CREATE TABLE IF NOT EXISTS probe_lock (x INTEGER)",
+    "FROM agent_sessions WHERE session_id": "FROM records WHERE session",
+    "DROP TABLE agent_sessions": "DROP TABLE jobs",
+    "DROP TABLE agent_messages": "DROP TABLE history",
+}
+"""SQL of the tests as that of our file. A purge writes records, then history, then its job: each drop breaks it half way."""
+
+
+class Probe:
+    """Another connection to a session's file, which waits for no lock."""
+
+    def __init__(self, place: str) -> None:
+        self.connection = apsw.Connection(place)
+
+    def execute(self, sql: str) -> Any:
+        for theirs, ours in _OURS.items():
+            sql = sql.replace(theirs, ours)
+        try:
+            return self.connection.execute(sql)
+        except apsw.BusyError as problem:
+            raise sqlite3.OperationalError(str(problem)) from problem
+
+    def commit(self) -> None:
+        """Do nothing: each statement commits."""
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def connect(place: str, *, factory: Any = None, **_waits: Any) -> Any:
+    """Probe a session's file; with a factory, make a stand-in for the engine's connection."""
+    return Probe(place) if factory is None else factory(":memory:", check_same_thread=False)
 
 
 class DamagedRows:
@@ -34,10 +80,80 @@ class DamagedRows:
 
 
 class DurableConnection:
-    """What a test puts its own connection in the place of, to hold a commit up."""
+    """What a test puts its own connection in the place of, to hold a commit up or to fail in a rollback."""
 
     def commit(self) -> None:
         """Do nothing: it is durable."""
+
+    def rollback(self) -> None:
+        """Do nothing: the engine does."""
+
+
+@dataclass(frozen=True)
+class WatchedConnection:
+    """Connection that our engine writes with, as a test of sqlite3's looks at it."""
+
+    connection: apsw.Connection
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.in_transaction
+
+    def execute(self, sql: str) -> Any:
+        try:
+            return self.connection.execute(sql)
+        except apsw.ConnectionClosedError as problem:
+            raise sqlite3.ProgrammingError(str(problem)) from problem
+
+
+class WatchedConnections:
+    """The one that our engine writes with now; those that tests add stand in for it."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.database, self.meant = database, dict[Any, apsw.Connection | None]()
+
+    def add(self, stand_in: Any) -> None:
+        self.meant[stand_in] = self.database._writer
+
+    def __iter__(self) -> Iterator[WatchedConnection]:
+        if self.database._writer is not None:
+            yield WatchedConnection(self.database._writer)
+
+    def __contains__(self, one: Any) -> bool:
+        meant = self.meant.get(one, getattr(one, "connection", None))
+        return meant is not None and meant is self.database._writer
+
+    def __eq__(self, other: object) -> bool:
+        return set(self) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@contextmanager
+def breaking(database: SqliteDatabase, problem: Exception, roll_back: Callable[[], None]) -> Iterator[None]:
+    """Raise a problem amid the next write's transaction; it is rolled back if ``roll_back`` does not fail either."""
+
+    def fail(*_change: Any) -> None:
+        raise problem
+
+    def decide(action: int, name: str | None, *_more: Any) -> int:
+        try:
+            if (action, name) == (apsw.SQLITE_TRANSACTION, "ROLLBACK"):
+                roll_back()
+        except RuntimeError:
+            return apsw.SQLITE_DENY
+        return apsw.SQLITE_OK
+
+    writer = database._writer
+    assert writer is not None
+    writer.set_update_hook(fail)
+    writer.set_authorizer(decide)
+    try:
+        yield
+    finally:
+        with suppress(apsw.ConnectionClosedError):
+            writer.set_update_hook(None)
+            writer.set_authorizer(None)
 
 
 class CommittingJournal:
@@ -49,7 +165,10 @@ class CommittingJournal:
 
     def finish(self, change: Callable[..., Any]) -> Callable[..., Any]:
         def changed(*given: Any) -> Any:
-            result = change(*given)
+            try:
+                result = change(*given)
+            except StoreError as problem:
+                raise sqlite3.OperationalError(str(problem)) from problem
             self.session._get_connection().commit()
             return result
 
@@ -59,27 +178,39 @@ class CommittingJournal:
 class SQLiteSession(OpenAIAgentsSession):
     """Session on an engine of its file, shared by the sessions of that file."""
 
-    engines: ClassVar[dict[str, tuple[engrams.MemoryEngine, set[int]]]] = {}
-    lock: ClassVar[threading.Lock] = threading.Lock()
+    engines: ClassVar[dict[Path, engrams.MemoryEngine]] = {}
+    _file_locks: ClassVar[dict[Path, WriteLock]] = {}
+    _file_lock_counts: ClassVar[dict[Path, int]] = {}
+    guard: ClassVar[threading.Lock] = threading.Lock()
+    numbers: ClassVar[Iterator[int]] = count()
     messages_table = "items"
 
     def __init__(self, session_id: str, db_path: str | Path = ":memory:", *_tables: str, session_settings: Any = None) -> None:
-        self.place = f"{db_path}-{id(self)}" if str(db_path) == ":memory:" else str(db_path)
-        with self.lock:
+        memory = str(db_path) == ":memory:"
+        self.place = Path(f"memory {next(self.numbers)}") if memory else Path(db_path).resolve()
+        with self.guard:
             if self.place not in self.engines:
-                self.engines[self.place] = (engrams.open(store__url=str(db_path), jobs__workers=0), set())
-            engine, users = self.engines[self.place]
-            users.add(id(self))
+                engine = engrams.open(store__url=str(db_path), jobs__workers=0)
+                database: SqliteDatabase = engine._store._database  # type: ignore[attr-defined]
+                database.run_exclusive(lambda _: None)  # makes the file, as that class does
+                self.engines[self.place], self._file_locks[self.place] = engine, database._write_lock
+            self._file_lock_counts[self.place] = self._file_lock_counts.get(self.place, 0) + 1
         settings = SessionSettings() if session_settings is None else session_settings
-        super().__init__(session_id, engine, ("user", "ann"), session_settings=settings)
-        self.engine, self.closed = engine, False
+        self.engine, self.closed = self.engines[self.place], False
+        super().__init__(session_id, self.engine, ("user", "ann"), session_settings=settings)
+        self.database: SqliteDatabase = self.engine._store._database  # type: ignore[attr-defined]
         self._journal: Any = CommittingJournal(self, self._journal)
-        self._connections: set[Any] = set()
-        self._connections_lock = threading.Lock()
+        self._lock, self._connections_lock = self._file_locks[self.place], threading.Lock()
+        self._connections = WatchedConnections(self.database)
 
-    async def add_items(self, items: Any) -> None:
+    async def add_items(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Add items; what is no JSON is refused before a write begins, and then fails amid one as well, where theirs does."""
         self.check_open()
-        await super().add_items(items)
+        try:
+            await super().add_items(items)
+        except TypeError as problem:
+            with breaking(self.database, problem, lambda: self._get_connection().rollback()):
+                await super().add_items([{"role": "user", "content": "half"}])
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         self.check_open()
@@ -97,13 +228,22 @@ class SQLiteSession(OpenAIAgentsSession):
             raise RuntimeError("SQLiteSession is closed")
 
     def close(self) -> None:
-        self.closed = True
-        with self.lock:
-            engine, users = self.engines.get(self.place, (None, set()))
-            users.discard(id(self))
-            if engine is not None and not users:
-                del self.engines[self.place]
-                engine.close()
+        with self.guard:
+            if self.closed:
+                return
+            self.closed = True
+            self._file_lock_counts[self.place] -= 1
+            if not self._file_lock_counts[self.place]:
+                del self._file_lock_counts[self.place], self._file_locks[self.place]
+                self.engines.pop(self.place).close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests connections to our file where they open one to theirs."""
+    for item in items:
+        module = getattr(item, "module", None)
+        if getattr(module, "sqlite3", None) is sqlite3:
+            module.sqlite3 = SimpleNamespace(**{**vars(sqlite3), "connect": connect})  # type: ignore[union-attr]
 
 
 agents.SQLiteSession = SQLiteSession  # type: ignore[misc]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import apsw
 import pytest
 from tests.surfaces.adapters.fresh import read_home, run_example
 
 import engrams
 from engrams import MemoryEngine
+from engrams.errors import StoreError
 from engrams.surfaces.adapters import OpenAIAgentsSession
 from engrams.testing import temp_engine
 from engrams.types import Scope
@@ -26,6 +30,47 @@ SAID: list[Any] = [
     RESULT,
     {"role": "assistant", "type": "message", "content": [{"type": "output_text", "text": "There are seven.", "annotations": []}]},
 ]
+
+
+@contextmanager
+def opened_connections() -> Iterator[list[apsw.Connection]]:
+    """Collect the connections that are opened meanwhile."""
+    opened: list[apsw.Connection] = []
+    apsw.connection_hooks.append(opened.append)
+    try:
+        yield opened
+    finally:
+        apsw.connection_hooks.remove(opened.append)
+
+
+@contextmanager
+def refusing(opened: list[apsw.Connection], refused: set[tuple[int, str]]) -> Iterator[None]:
+    """Let connections fail in actions on something."""
+
+    def decide(action: int, name: str | None, *_: str | None) -> int:
+        return apsw.SQLITE_DENY if (action, name) in refused else apsw.SQLITE_OK
+
+    def set_authorizer(decider: apsw.Authorizer | None) -> None:
+        for connection in opened:
+            with suppress(apsw.ConnectionClosedError):
+                connection.authorizer = decider
+
+    set_authorizer(decide)
+    try:
+        yield
+    finally:
+        set_authorizer(None)
+
+
+def lock_file(home: Path) -> None:
+    """Take the write lock of a home's file without waiting, and release it."""
+    (file,) = home.glob("*.db")
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+
+
+def count_open_files(home: Path) -> int:
+    return sum(os.path.realpath(each).startswith(str(home.resolve())) for each in Path("/proc/self/fd").iterdir())
 
 
 @pytest.fixture
@@ -101,6 +146,53 @@ async def test_a_cancelled_change_is_made_whole(engine: MemoryEngine) -> None:
         await session.add_items([{"role": "user", "content": object()}])
     await session.add_items(SAID[:1])
     assert len(await session.get_items()) == 501
+
+
+@pytest.mark.parametrize("undone", ["rolled-back", "closed"])
+@pytest.mark.parametrize("change", ["add", "pop", "clear"])
+async def test_a_change_that_fails_leaves_nothing_half_done(home: Path, change: str, undone: str) -> None:
+    """A change whose write fails half way leaves the history and no lock, also where its rollback fails; the next one succeeds."""
+    refused = {(apsw.SQLITE_INSERT, "history")} | ({(apsw.SQLITE_TRANSACTION, "ROLLBACK")} if undone == "closed" else set())
+    with opened_connections() as opened, engrams.open(home=str(home), jobs__workers=0) as engine:
+        session = OpenAIAgentsSession("s1", engine, ANN)
+        await session.add_items(SAID)
+
+        async def do() -> None:
+            await {"add": lambda: session.add_items(SAID[:1]), "pop": session.pop_item, "clear": session.clear_session}[change]()
+
+        with refusing(opened, refused), pytest.raises(StoreError):
+            await do()
+        lock_file(home)
+        assert await session.get_items() == SAID
+        await do()
+        assert await session.get_items() == {"add": [*SAID, SAID[0]], "pop": SAID[:-1], "clear": []}[change]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_sessions_of_many_loops_leave_no_file_open(home: Path) -> None:
+    """Turns in loops and threads of their own open no more files each time, and closing the engine closes all."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        session, opened = OpenAIAgentsSession("s1", engine, ANN), list[int]()
+        for number in range(4):
+            asyncio.run(session.add_items([{"role": "user", "content": f"Turn {number}"}]))
+            assert len(asyncio.run(session.get_items())) == number + 1
+            opened.append(count_open_files(home))
+        assert opened[0] == opened[-1] > 0
+    assert count_open_files(home) == 0
+
+
+async def test_sessions_of_one_home_write_at_once(home: Path) -> None:
+    """Two sessions on one engine and a third on an engine of its own add at the same time; each has its own items, whole and in order."""
+    with engrams.open(home=str(home), jobs__workers=0) as one, engrams.open(home=str(home), jobs__workers=0) as another:
+        sessions = [OpenAIAgentsSession(f"s{number}", engine, ANN) for number, engine in enumerate((one, one, another))]
+        said = [[{"role": "user", "content": f"{session.session_id} says {number}"} for number in range(10)] for session in sessions]
+
+        async def talk(session: OpenAIAgentsSession, items: list[Any]) -> None:
+            for item in items:
+                await session.add_items([item])
+
+        await asyncio.gather(*map(talk, sessions, said))
+        assert [await session.get_items() for session in sessions] == said
 
 
 @pytest.mark.slow

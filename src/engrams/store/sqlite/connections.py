@@ -1,12 +1,13 @@
-"""Opening and setup of SQLite connections, and the lock of their writer."""
+"""Opening of SQLite connections, the readers' pool, the writer's lock."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Condition
+from threading import BoundedSemaphore, Condition, Lock
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -153,3 +154,42 @@ class WriteLock:
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         self.release()
+
+
+class ReaderConnectionPool:
+    """At most ``limit`` connections, made on demand; borrowers wait."""
+
+    def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
+        self._make = make
+        self._discard = discard
+        self._free = BoundedSemaphore(limit)
+        self._lock = Lock()
+        self._idle: list[apsw.Connection] = []
+        self._open = True
+
+    @contextmanager
+    def borrow(self) -> Iterator[apsw.Connection]:
+        """Lend a connection."""
+        with self._free:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._make()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    def close(self) -> None:
+        """Discard idle connections now, lent ones on return."""
+        with self._lock:
+            self._open = False
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            self._discard(connection)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        with self._lock:
+            if self._open:
+                self._idle.append(connection)
+                return
+        self._discard(connection)

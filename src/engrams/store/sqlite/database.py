@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import BoundedSemaphore, Lock, RLock
+from threading import RLock
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import apsw
@@ -19,7 +19,7 @@ from engrams.settings import StoreSettings
 from engrams.store.processforks import register
 from engrams.store.sql.namedqueries import query
 from engrams.store.sqlite import connections, databaserepair, schemasetup
-from engrams.store.sqlite.connections import WriteLock
+from engrams.store.sqlite.connections import ReaderConnectionPool, WriteLock
 from engrams.store.sqlite.errormapping import MAPPED_ERRORS, to_engrams_error
 from engrams.types import Scope
 
@@ -271,7 +271,17 @@ class SqliteDatabase:
                 # Also where SQLite rolled back by itself, as on a full disk.
                 self._rollbacks += 1
                 if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                    self._roll_back(connection)
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        """Roll back; closing does so and frees the lock where it fails."""
+        try:
+            connection.execute("ROLLBACK")
+        except apsw.Error:
+            if self.path is None:
+                raise
+            self._writer = None
+            connection.close()
 
     def _begin(self) -> apsw.Connection:
         while True:
@@ -358,42 +368,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return stat.st_dev, stat.st_ino
-
-
-class ReaderConnectionPool:
-    """At most ``limit`` connections, made on demand; borrowers wait."""
-
-    def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
-        self._make = make
-        self._discard = discard
-        self._free = BoundedSemaphore(limit)
-        self._lock = Lock()
-        self._idle: list[apsw.Connection] = []
-        self._open = True
-
-    @contextmanager
-    def borrow(self) -> Iterator[apsw.Connection]:
-        """Lend a connection."""
-        with self._free:
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._make()
-            try:
-                yield connection
-            finally:
-                self._give_back(connection)
-
-    def close(self) -> None:
-        """Discard idle connections now, lent ones on return."""
-        with self._lock:
-            self._open = False
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            self._discard(connection)
-
-    def _give_back(self, connection: apsw.Connection) -> None:
-        with self._lock:
-            if self._open:
-                self._idle.append(connection)
-                return
-        self._discard(connection)

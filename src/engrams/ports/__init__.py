@@ -97,6 +97,7 @@ from engrams.ports.sessionstore import GARDEN_STATE as GARDEN_STATE
 from engrams.ports.sessionstore import IMPORTS as IMPORTS
 from engrams.ports.sessionstore import LEARNED as LEARNED
 from engrams.ports.sessionstore import PREFERENCES as PREFERENCES
+from engrams.ports.sessionstore import RESPONSES as RESPONSES
 from engrams.ports.sessionstore import UNSAVED as UNSAVED
 from engrams.ports.sessionstore import OwnerStateStore as OwnerStateStore
 from engrams.ports.sessionstore import SessionStore as SessionStore

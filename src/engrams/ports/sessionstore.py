@@ -8,11 +8,11 @@ from typing import Protocol
 from engrams.ports.recordstore import OwnerStateRow, ScopeReach, SessionRow
 from engrams.types import Scope
 
-LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION = (
-    "learned", "profile", "garden", "imports", "unsaved", "calibration",
+LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION, RESPONSES = (
+    "learned", "profile", "garden", "imports", "unsaved", "calibration", "responses",
 )  # fmt: skip
 """Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports, sessions with a wish not to be
-saved, the floor of what counts as near."""
+saved, the floor of what counts as near, sessions by response."""
 
 
 class SessionStore(Protocol):

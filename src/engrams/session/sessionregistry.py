@@ -16,6 +16,7 @@ from engrams.session import privacymodes
 from engrams.session.extractionqueue import JobRunner
 from engrams.session.ownersettings import OwnerSettings, OwnerSettingsStore
 from engrams.session.privacymodes import IncognitoSessions, PrivacyMode
+from engrams.session.responsethreads import ResponseThreadLog
 from engrams.session.sessionlifecycle import (
     IdleSessionSweeper,
     SessionInfo,
@@ -55,6 +56,8 @@ class SessionRegistry:
         model: bool,
     ) -> None:
         self._store, self._clock, self._settings, self._runner = store, clock, settings, work
+        self.responses = ResponseThreadLog(store)
+        """Sessions of model responses."""
         self._incognito, self._journal, self._model = incognito, journal, model
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
         self._preferences = OwnerSettingsStore(store, self._write_rule, clock, settings)

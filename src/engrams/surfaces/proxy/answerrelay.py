@@ -175,6 +175,7 @@ class StreamedAnswerRecorder:
     async def finish(self) -> None:
         """Store the answer and wait until it is stored."""
         task = self.store_answer()
+        await self._memory.note_answer(self._request, self.id)
         if task is not None:
             await self._memory.wait_stored(task)
 

@@ -48,6 +48,8 @@ class ProxyChatEndpoint:
             return error_response(self._dialect.path, 413, text, "request_too_large")
         parse = partial(parse_request, request.headers, raw, self._settings, self._dialect, self._threads)
         chat_request = await run_beside(len(raw), parse)
+        if await self._memory.learn_thread(chat_request):
+            chat_request = await run_beside(len(raw), parse)
         if chat_request.refusal:
             return error_response(self._dialect.path, 400, chat_request.refusal, "owner_missing")
         upstream = self._upstreams.find(chat_request.model)
@@ -114,7 +116,7 @@ class ProxyChatEndpoint:
         parsed = parse_json(body)
         text = self._dialect.read_answer(parsed)
         if text is not None and chat_request.caller is not None:
-            chat_request.note_answer(str(parsed.get("id") or ""))
+            await self._memory.note_answer(chat_request, str(parsed.get("id") or ""))
             turns = [chat_request.question] if chat_request.question else []
             turns += [chat_request.answer_turn(text)] if text.strip() else []
             if turns:

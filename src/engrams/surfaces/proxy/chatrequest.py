@@ -11,7 +11,7 @@ from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.calleridentity import ChatCaller, UnnamedCallerError, identify, turn_id
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
-from engrams.surfaces.proxy.jsonsplice import PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
+from engrams.surfaces.proxy.jsonsplice import INPUT, PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
 from engrams.types import Json, Turn
 
 
@@ -53,10 +53,23 @@ class ParsedProxyRequest:
         said = [text_of(message.get("content")) for message in messages if isinstance(message, dict)]
         return all(any(text in each for each in said) for text in texts)
 
-    def note_answer(self, id: str) -> None:
-        """Remember the answer's id, which the next request may name."""
-        if id and self.threads is not None and self.caller is not None:
-            self.threads.note(id, self.caller.session)
+    @property
+    def unknown_thread(self) -> str:
+        """Response that the request goes on from, if nothing here knows it."""
+        named = self.envelope.thread_id if self.envelope and self.caller else ""
+        return named if self.caller and self.caller.session == named and self.threads is not None else ""
+
+    def note_answer(self, id: str) -> bool:
+        """Remember the answer's id; True: the next request may name it."""
+        if not id or self.threads is None or self.caller is None:
+            return False
+        self.threads.note(id, self.caller.session)
+        return self.envelope is not None and self.envelope.shape is INPUT
+
+    def learn_thread(self, session: str) -> None:
+        """Take the session of a response that was unknown here."""
+        if self.threads is not None:
+            self.threads.note(self.unknown_thread, session)
 
     def answer_turn(self, text: str, partial: bool = False) -> Turn:
         """Build the turn of the answer; ``partial``: it broke off."""

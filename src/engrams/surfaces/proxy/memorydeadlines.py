@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -126,9 +126,28 @@ class TimeLimitedEngine:
         found: Floats | None = (await self._run(partial(self._engine.embedder.embed, texts), DRAIN_SECONDS, self._embedders))[0]
         return found
 
+    async def learn_thread(self, chat_request: ParsedProxyRequest) -> bool:
+        """Look up the session of a response that another process gave."""
+        if not (thread := chat_request.unknown_thread) or chat_request.caller is None:
+            return False
+        find = partial(self._engine.sessions.responses.find, thread, chat_request.caller.scope.owner)
+        session = (await self._run(find, self._deadlines.lookup))[0]
+        if session:
+            chat_request.learn_thread(session)
+        return bool(session)
+
+    async def note_answer(self, chat_request: ParsedProxyRequest, id: str) -> None:
+        """Keep an answer's id, which the next request may name anywhere."""
+        if chat_request.note_answer(id) and (caller := chat_request.caller) is not None:
+            note = partial(self._engine.sessions.responses.note, id, caller.session, caller.scope.owner)
+            await self.wait_stored(self._track(self._write(note)))
+
     def store(self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None) -> asyncio.Task[bool]:
         """Store turns in the background, after those of ``after``."""
-        task = asyncio.create_task(self._store(tuple(turns), scope, after))
+        return self._track(self._store(tuple(turns), scope, after))
+
+    def _track(self, work: Coroutine[Any, Any, bool]) -> asyncio.Task[bool]:
+        task = asyncio.create_task(work)
         self._storing.add(task)
         task.add_done_callback(self._storing.discard)
         return task
@@ -210,13 +229,15 @@ class TimeLimitedEngine:
             self._counts["too_long"] += len(turns) - len(kept)
         if not kept:
             return True
-        work = partial(self._engine.observe, kept, scope=scope)
+        done = await self._write(partial(self._engine.observe, kept, scope=scope))
+        self._counts["kept" if done else "lost"] += len(kept)
+        return done
+
+    async def _write(self, work: Callable[[], object]) -> bool:
         future = asyncio.get_running_loop().run_in_executor(self._writers, work)
         await asyncio.wait({future})
-        fault = future.exception()
-        if fault:
+        if fault := future.exception():
             _log_fault("turns were not stored", fault)
-        self._counts["lost" if fault else "kept"] += len(kept)
         return fault is None
 
 

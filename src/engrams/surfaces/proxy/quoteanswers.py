@@ -39,6 +39,8 @@ class QuoteAnswerEndpoint:
         raw = await read_body(request)
         parse = partial(parse_request, request.headers, raw or b"", self._settings, self._dialect, self._threads)
         chat_request = await run_beside(len(raw or b""), parse)
+        if await self._memory.learn_thread(chat_request):
+            chat_request = await run_beside(len(raw or b""), parse)
         if raw is None:
             return error_response(path, 413, f"The request is over {BODY_BYTES:,} bytes. Send less of the history.", "request_too_large")
         if chat_request.envelope is None:
@@ -52,7 +54,7 @@ class QuoteAnswerEndpoint:
         if chat_request.caller is not None and chat_request.question is not None:
             # The answer quotes memory: it is none itself.
             await self._memory.wait_stored(self._memory.store([chat_request.question], chat_request.caller.scope))
-        return self._respond(chat_request, hits)
+        return await self._respond(chat_request, hits)
 
     async def _find_hits(self, chat_request: ParsedProxyRequest) -> tuple[Hit, ...] | None:
         """Find memories to quote; None: memory failed."""
@@ -63,7 +65,7 @@ class QuoteAnswerEndpoint:
         others = None if found is None else [hit for hit in found if hit.record.text.strip() != said]
         return None if others is None else tuple(others[: chat_request.caller.top_k])
 
-    def _respond(self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...]) -> Response:
+    async def _respond(self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...]) -> Response:
         note = {NOTE: f"used:{len(hits)}" if hits else f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"}
         if unsaved := self._memory.describe_excess(chat_request.question):
             note[UNSAVED] = unsaved
@@ -71,7 +73,7 @@ class QuoteAnswerEndpoint:
         answer = OfflineAnswer(quote_hits(chat_request, hits), clock.new_id(now), now, chat_request.fields)
         form = FORMATS[self._dialect.path]
         body = form.whole(answer)
-        chat_request.note_answer(str(body.get("id") or ""))
+        await self._memory.note_answer(chat_request, str(body.get("id") or ""))
         if chat_request.wants_stream:
             kind = "application/x-ndjson" if self._dialect.lines else "text/event-stream"
             return StreamingResponse(form.stream(answer), headers=note, media_type=kind)

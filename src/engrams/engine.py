@@ -50,7 +50,7 @@ class MemoryEngine:
 
     def __init__(self, deps: EngineDeps) -> None:
         self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
-        self.chat_model = deps.chat
+        self.chat_model, self.peers = deps.chat, deps.peers
         self._deps, self._store, self._clock = deps, deps.store, deps.clock
         self._components, self._closed = EngineComponents(deps), False
 

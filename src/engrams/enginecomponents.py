@@ -34,6 +34,7 @@ from engrams.ports import (
     Embedder,
     HomeFileCleaner,
     MemoryFiles,
+    ProcessPeers,
     Reranker,
     SkillRecordSource,
     Store,
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
 class EngineDeps:
     """Ports that an engine works with; ``build.open`` puts them together.
     ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store.
-    ``plain``: the embedder that the detector of changes was trained with."""
+    ``plain``: the embedder that the detector of changes was trained with. ``peers``: other processes of the same server."""
 
     settings: Settings
     store: Store
@@ -93,6 +94,7 @@ class EngineDeps:
     files: MemoryFiles | None = None
     home: Callable[[], HomeFileCleaner] | None = None
     plain: Embedder | None = None
+    peers: ProcessPeers = field(default_factory=ProcessPeers)
 
 
 class EngineComponents:
@@ -115,7 +117,7 @@ class EngineComponents:
         handlers = {**self._make_handlers(), **deps.handlers}
         self.runner = JobWorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep)
         self.usage = MemoryUsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
-        self.delivery = ContextDeliverer(settings.delivery, embedder, deps.counter, clock)
+        self.delivery = ContextDeliverer(settings.delivery, embedder, deps.counter, clock, deps.peers)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -150,7 +152,7 @@ class EngineComponents:
 
     def find_tail(self, scope: Scope) -> tuple[Record, ...]:
         """Return the last turns of a conversation, which every context shows."""
-        return self.working.tail(scope) if "working" in self.__dict__ else ()
+        return self.working.tail(scope) if self._has_working else ()
 
     def find_summary(self, scope: Scope, session: str) -> str:
         """Return the rolling summary of a conversation; empty without one."""
@@ -171,7 +173,7 @@ class EngineComponents:
 
     def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories from this process's working tier and hot buffer."""
-        if "working" in self.__dict__:
+        if self._has_working:
             self.working.drop(owner, ids)
 
     @cached_property
@@ -253,7 +255,7 @@ class EngineComponents:
     def injected(self) -> InjectedContextFingerprints:
         from engrams.session.contextfingerprints import InjectedContextFingerprints
 
-        return InjectedContextFingerprints()
+        return InjectedContextFingerprints(self.deps.peers)
 
     @cached_property
     def summaries(self) -> ConversationSummariser:
@@ -269,7 +271,7 @@ class EngineComponents:
         from engrams.session.workingtier import WorkingTier
 
         deps = self.deps
-        return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None)
+        return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None, peers=deps.peers)
 
     @cached_property
     def nearness(self) -> ThresholdCalibrator:
@@ -342,15 +344,12 @@ class EngineComponents:
         return MemoryGarden(parts, self.runner.run)
 
     def _refresh_topics(self, owner: Scope) -> int:
-        """Update and merge an owner's topics.
-        Returns the number of memories and topics moved."""
         if not self.deps.settings.topics.enabled:
             return 0
         moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
         return moved.joined + moved.left + merged.merged
 
     def _find_ids(self, owner: Scope, query: str) -> list[str]:
-        """Ids of what a search finds, without counting it as use."""
         found = searchpipeline.search(ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps)
         return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
 
@@ -381,7 +380,6 @@ class EngineComponents:
         return {sweep: deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
 
     def _plan_work(self) -> None:
-        """Enqueue backfill and sweeps where they are due."""
         self._backfill.ask()
         if self._has_limits:
             self.tiers.schedule_sweep()
@@ -395,5 +393,8 @@ class EngineComponents:
         self.working.keep_recalled(scope, ids)
 
     def _find_hot(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-        """Find memories of the working tier and hot buffer."""
-        return self.working.find_near(scope, vector) if "working" in self.__dict__ else {}
+        return self.working.find_near(scope, vector) if self._has_working else {}
+
+    @property
+    def _has_working(self) -> bool:
+        return "working" in self.__dict__ or self.deps.peers.is_waiting("working")

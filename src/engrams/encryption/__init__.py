@@ -18,6 +18,8 @@ from engrams.encryption.homekeys import share_home as share_home
 from engrams.encryption.homekeys import unlock_home as unlock_home
 from engrams.encryption.homekeys import write_backup_header as write_backup_header
 from engrams.encryption.keyheader import HEADER as HEADER
+from engrams.encryption.keysources import remember_passphrases as remember_passphrases
+from engrams.encryption.keysources import typed_passphrases as typed_passphrases
 from engrams.encryption.pagereader import RESERVED as RESERVED
 from engrams.encryption.pagereader import decrypt_any as decrypt_any
 from engrams.encryption.pagereader import is_plain as is_plain

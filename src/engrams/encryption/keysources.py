@@ -7,6 +7,7 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Mapping
 from getpass import getpass
 from importlib import import_module
 from pathlib import Path
@@ -87,6 +88,16 @@ def read_key_file(path: Path) -> str:
     if len(text) < _LEAST_FILE:
         raise EncryptionError(f"The key file {path} is too short to be a key.", hint=f"It needs {_LEAST_FILE} characters at least.")
     return text
+
+
+def typed_passphrases() -> dict[str, str]:
+    """Return what was typed in this process, for processes that it starts."""
+    return dict(_asked)
+
+
+def remember_passphrases(typed: Mapping[str, str]) -> None:
+    """Take over what was typed in the process that started this one."""
+    _asked.update(typed)
 
 
 def ask_passphrase(prompt: str, *, twice: bool = False) -> str:

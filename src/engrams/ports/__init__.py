@@ -69,6 +69,8 @@ from engrams.ports.modelports import ModelFollower as ModelFollower
 from engrams.ports.modelports import Reranker as Reranker
 from engrams.ports.modelports import RerankRequest as RerankRequest
 from engrams.ports.modelports import TokenCounter as TokenCounter
+from engrams.ports.processpeers import ProcessPeers as ProcessPeers
+from engrams.ports.processpeers import SharedTable as SharedTable
 from engrams.ports.purgetypes import HomeFileCleaner as HomeFileCleaner
 from engrams.ports.purgetypes import LiveWords as LiveWords
 from engrams.ports.purgetypes import PurgeOrder as PurgeOrder

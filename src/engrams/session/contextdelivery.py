@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
-from engrams.ports import Clock, Embedder, TokenCounter
+from engrams.ports import Clock, Embedder, ProcessPeers, TokenCounter
 from engrams.session.contextprefetch import ContextPrefetcher
 from engrams.settings import DeliverySettings
 from engrams.types import Context
@@ -28,24 +28,26 @@ ContextReader = Callable[[frozenset[str], bool], Context]
 
 
 class ContextDeliverer:
-    """Contexts by conversation, in this process only. Thread safe."""
+    """Contexts by conversation, in memory only. Thread safe."""
 
-    def __init__(self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock) -> None:
+    def __init__(
+        self, settings: DeliverySettings, embedder: Embedder, counter: TokenCounter, clock: Clock, peers: ProcessPeers | None = None
+    ) -> None:
         self._settings, self._embedder, self._counter = settings, embedder, counter
-        self._started: dict[str, None] = {}
+        peers = peers or ProcessPeers()
+        self._started = peers.table("started", _CONVERSATIONS)
         self._lock = threading.Lock()
-        self._shown = RecentlyShownMemories(timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock)
-        self._pending: ContextPrefetcher[Context] = ContextPrefetcher(timedelta(seconds=settings.prefetch_ttl_seconds), clock)
+        self._shown = RecentlyShownMemories(timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock, peers)
+        self._pending: ContextPrefetcher[Context] = ContextPrefetcher(timedelta(seconds=settings.prefetch_ttl_seconds), clock, peers)
 
     def is_first_turn(self, session: str) -> bool:
         """Return True once per conversation, for a first turn that catches up."""
         if not self._settings.catch_up:
             return False
         with self._lock:
-            known = session in self._started
-            self._started[session] = None
-            while len(self._started) > _CONVERSATIONS:
-                del self._started[next(iter(self._started))]
+            known = bool(self._started.get(session, False))
+            if not known:
+                self._started.put(session, True)
         return not known
 
     def deliver(self, session: str, query: str, read: ContextReader) -> Context:
@@ -109,10 +111,10 @@ class _ShownState:
 class RecentlyShownMemories:
     """Shown memories by conversation; ``memory`` is how long. Thread safe."""
 
-    def __init__(self, memory: timedelta, topic: float, clock: Clock) -> None:
+    def __init__(self, memory: timedelta, topic: float, clock: Clock, peers: ProcessPeers | None = None) -> None:
         self._memory, self._topic, self._clock = memory, topic, clock
         self._lock = Lock()
-        self._states: dict[str, _ShownState] = {}
+        self._states = (peers or ProcessPeers()).table("shown", _MOST)
 
     def detect_topic_change(self, session: str, about: Floats | None) -> bool:
         """Record the turn's topic, a unit vector. True: it changed.
@@ -125,6 +127,7 @@ class RecentlyShownMemories:
             if changed:
                 seen.at.clear()
                 seen.last, seen.when = frozenset(), None
+            self._states.put(session, seen)
             return changed
 
     def filter_new(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
@@ -155,10 +158,7 @@ class RecentlyShownMemories:
             seen.at = {name: at for name, at in seen.at.items() if now - at < self._memory} | dict.fromkeys(ids, now)
             if ids:
                 seen.last, seen.when = frozenset(ids), now
+            self._states.put(session, seen)
 
     def _get_state(self, session: str) -> _ShownState:
-        seen = self._states.pop(session, None) or _ShownState()
-        self._states[session] = seen
-        while len(self._states) > _MOST:
-            del self._states[next(iter(self._states))]
-        return seen
+        return self._states.get(session) or _ShownState()

@@ -1,13 +1,15 @@
-"""Fingerprints of memory injected into prompts, to recognise its echo. Per process.
+"""Fingerprints of memory injected into prompts, to recognise its echo.
 
+The processes of a server share them.
 A turn that echoes some of it is stored with the shared fingerprints, and extraction, in any process, leaves those pieces out."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from threading import Lock
 
-from engrams.ports import RecordStore
+from engrams.ports import ProcessPeers, RecordStore
 from engrams.text.textcaches import text_cache
 from engrams.types import Context, Kind, Record, Scope, Status
 from engrams.write.echoremoval import find_echoes, fingerprint_pieces
@@ -19,8 +21,10 @@ _OWNERS, _EACH = 1000, 2000
 class InjectedContextFingerprints:
     """Fingerprints by owner, with memory ids (empty: a line). Thread safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, peers: ProcessPeers | None = None) -> None:
         self._lock = Lock()
+        self.peers = peers or ProcessPeers()
+        self._tell = self.peers.share("injected", self._keep)
         self._owners: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
 
     def add_context(self, scope: Scope, given: Context) -> None:
@@ -30,11 +34,14 @@ class InjectedContextFingerprints:
             # Users may repeat their own turns: that is news. Repeated statements are echoes.
             said = "turn:" if hit.record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE) else ""
             found |= dict.fromkeys(fingerprint_pieces(hit.record.text), said + hit.record.id)
-        if not found:
-            return
+        if found:
+            self._keep(scope.owner.key, found)
+            self._tell(scope.owner.key, found)
+
+    def _keep(self, owner: str, found: Mapping[str, str]) -> None:
         with self._lock:
-            kept = self._owners.setdefault(scope.owner.key, OrderedDict())
-            self._owners.move_to_end(scope.owner.key)
+            kept = self._owners.setdefault(owner, OrderedDict())
+            self._owners.move_to_end(owner)
             for mark, name in found.items():
                 kept[mark] = name
                 kept.move_to_end(mark)

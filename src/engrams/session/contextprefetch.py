@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,7 +10,7 @@ from queue import Empty, Full, Queue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
-from engrams.ports import Clock
+from engrams.ports import Clock, ProcessPeers
 from engrams.text.textcaches import register_cache
 
 Result = TypeVar("Result")
@@ -31,10 +30,10 @@ class _ReadyResult(Generic[Result]):
 class ContextPrefetcher(Generic[Result]):
     """One worker; results by conversation, delivered once while fresh. Thread safe."""
 
-    def __init__(self, fresh: timedelta, clock: Clock) -> None:
+    def __init__(self, fresh: timedelta, clock: Clock, peers: ProcessPeers | None = None) -> None:
         self._fresh, self._clock = fresh, clock
         self._lock = Lock()
-        self._ready: OrderedDict[str, _ReadyResult[Result]] = OrderedDict()
+        self._ready = (peers or ProcessPeers()).table("pending", _MOST)
         self._working: set[str] = set()
         self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_QUEUE)
         self._thread: Thread | None = None
@@ -61,21 +60,16 @@ class ContextPrefetcher(Generic[Result]):
 
     def take(self, session: str) -> Result | None:
         """Remove and return this conversation's result; None where none is fresh."""
-        with self._lock:
-            ready = self._ready.pop(session, None)
-        if ready is None or self._clock() - ready.at > self._fresh:
-            return None
-        return ready.value
+        ready: _ReadyResult[Result] | None = self._ready.pop(session)
+        return None if ready is None or self._clock() - ready.at > self._fresh else ready.value
 
     def drop(self, session: str) -> None:
         """Discard this conversation's result, as after a topic change."""
-        with self._lock:
-            self._ready.pop(session, None)
+        self._ready.pop(session)
 
     def cache_clear(self) -> None:
         """Discard all results; they may hold purged memories."""
-        with self._lock:
-            self._ready.clear()
+        self._ready.clear()
 
     def close(self) -> None:
         """Stop the worker; waiting work is discarded, running work not awaited."""
@@ -118,8 +112,5 @@ class ContextPrefetcher(Generic[Result]):
         with self._lock:
             self._working.discard(session)
             if value is not None:
-                self._ready[session] = _ReadyResult(value, self._clock())
-                self._ready.move_to_end(session)
-                while len(self._ready) > _MOST:
-                    self._ready.popitem(last=False)
+                self._ready.put(session, _ReadyResult(value, self._clock()))
         return True

@@ -22,6 +22,7 @@ from engrams.ports import (
     JobSpec,
     NewRecord,
     OwnerStateStore,
+    ProcessPeers,
     SessionRow,
     Store,
     WriteBatch,
@@ -54,9 +55,8 @@ SessionKey: TypeAlias = tuple[str, str]
 class NoSaveRequestLog:
     """Conversations in which somebody asked not to be saved. Thread safe."""
 
-    def __init__(self, states: OwnerStateStore) -> None:
-        self._lock, self._states = Lock(), states
-        self._open: OrderedDict[tuple[str, str], None] = OrderedDict()
+    def __init__(self, states: OwnerStateStore, peers: ProcessPeers) -> None:
+        self._states, self._open = states, peers.table("unsaved", _CONVERSATIONS)
 
     def mark(self, turns: Sequence[Turn], scope: Scope) -> list[bool]:
         """Mark turns that ask not to be saved, and their answers.
@@ -66,18 +66,15 @@ class NoSaveRequestLog:
         for session in dict.fromkeys(turn.session for turn in turns):
             places = [place for place, turn in enumerate(turns) if turn.session == session]
             key = (scope.key, session)
-            with self._lock:
-                waiting = key in self._open
+            waiting = self._open.get(key, False)
             said = [(turns[place].role, f"{turns[place].text}\n{turns[place].caption}") for place in places]
             found = mark_unsaved(said, after=waiting)
             for place, mark in zip(places, found, strict=True):
                 marks[place] = mark
-            with self._lock:
-                self._open.pop(key, None)
-                if found[-1]:
-                    self._open[key] = None
-                while len(self._open) > _CONVERSATIONS:
-                    self._open.popitem(last=False)
+            if found[-1]:
+                self._open.put(key, True)
+            else:
+                self._open.pop(key)
         return marks
 
     def note_bare(self, turns: Sequence[Turn], scope: Scope) -> None:
@@ -140,8 +137,8 @@ class TurnIngester:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
-        self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequestLog(store)
         self._injected = injected or InjectedContextFingerprints()
+        self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequestLog(store, self._injected.peers)
         self._ends_all = settings.sessions.end_on_close == "all" and not settings.is_volatile
         self._spoken: OrderedDict[SessionKey, Scope] = OrderedDict()
         self._lock = Lock()

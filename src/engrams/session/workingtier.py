@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.ports import (
@@ -23,6 +23,7 @@ from engrams.ports import (
     Embedder,
     JobSpec,
     NewRecord,
+    ProcessPeers,
     RecordChange,
     ScopeReach,
     Store,
@@ -66,15 +67,21 @@ class TierWriteResult:
 class WorkingTier:
     """Ring buffers and hot caches by scope. Thread safe; asks no model."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, *, model: bool = False) -> None:
-        """Set up the tier. ``model``: a chat model judges and condenses items."""
+    def __init__(
+        self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, *, model: bool = False, peers: ProcessPeers | None = None
+    ) -> None:
+        """Set up the tier.
+
+        ``model``: a chat model judges and condenses items. ``peers``: processes whose tier is this one too."""
+        peers = peers or ProcessPeers()
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._tiers = settings.tiers
         self._judge, self._condense = model and settings.tiers.judge, model and settings.tiers.condense
         self._lock = Lock()
         self._rings: OrderedDict[str, RingBuffer] = OrderedDict()
         self._hot: OrderedDict[str, HotMemoryCache] = OrderedDict()
-        self._turns: dict[str, int] = {}
+        self._turns = peers.table("turns", _MOST)
+        self._tell = peers.share("working", self._follow)
 
     # ------------------------------------------------------------------------------------------------------- writing
 
@@ -98,8 +105,9 @@ class WorkingTier:
         batch = replace(batch, puts=stored, changes=(*batch.changes, *bumps))
         ring = self.ring(scope)
         with ring.writing:
-            done = self._commit_evicting(batch, jobs, ring, len(held))
-            ring.append(WorkingTierItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in held if r.id not in done.existing)
+            done = self._commit_evicting(batch, jobs, scope, len(held))
+            fresh = [record for record in held if record.id not in done.existing]
+            self._append(scope, [WorkingTierItem(r, "agent" if r.role == "assistant" else "user", r.text) for r in fresh])
         return TierWriteResult(replace(done, jobs=done.jobs[: len(batch.jobs)]), skipped, twins)
 
     def keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
@@ -111,21 +119,23 @@ class WorkingTier:
         card = self._embedder.card
         if card.dimension and records:
             vectors = self._store.vectors(scope.owner, [record.id for record in records], card.id)
-            self.hot(scope).put([Hit(record, 0.0) for record in records], vectors)
+            hits = [Hit(record, 0.0) for record in records]
+            self.hot(scope).put(hits, vectors)
+            self._tell("hot", scope.key, hits, vectors)
         ring = self.ring(scope)
         copies = [to_item(record) for record in records if record.tier is not Tier.WORKING and ring.get_by_id(record.id) is None]
         copies = copies[-self._tiers.working_size :]
         with ring.writing:
-            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), ring, len(copies))
-            ring.append(copies)
+            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), scope, len(copies))
+            self._append(scope, copies)
 
     def release(self, scope: Scope) -> int:
         """Evict all items of a scope; return how many were turns."""
         ring = self.ring(scope)
         with ring.writing:
             number = len(ring.last(len(ring)))
-            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), ring, self._tiers.working_size)
-            ring.drain()
+            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), scope, self._tiers.working_size)
+            self._tell("evict", scope.key, [item.id for item in ring.drain()])
         return number
 
     def close(self) -> None:
@@ -140,6 +150,10 @@ class WorkingTier:
 
     def drop(self, owner: Scope, ids: Sequence[str]) -> None:
         """Remove forgotten or purged memories from rings and caches."""
+        self._drop(owner, ids)
+        self._tell("drop", owner.key, list(ids))
+
+    def _drop(self, owner: Scope, ids: Sequence[str]) -> None:
         for ring in self._owned_by(owner, self._rings):
             ring.drop(ids)
         for hot in self._owned_by(owner, self._hot):
@@ -234,8 +248,27 @@ class WorkingTier:
             for record, times in used
         )
 
-    def _commit_evicting(self, batch: WriteBatch, jobs: Sequence[JobSpec], ring: RingBuffer, number: int) -> CommitResult:
+    def _append(self, scope: Scope, items: Sequence[WorkingTierItem]) -> None:
+        self.ring(scope).append(items)
+        if items:
+            self._tell("append", scope.key, items)
+
+    def _follow(self, act: str, key: str, *what: Any) -> None:
+        """Do what another process of this server did to its tier."""
+        scope = Scope.parse(key)
+        match act:
+            case "append":
+                self.ring(scope).append(*what)
+            case "evict":
+                self.ring(scope).evict(set(*what))
+            case "hot":
+                self.hot(scope).put(*what)
+            case "drop":
+                self._drop(scope, *what)
+
+    def _commit_evicting(self, batch: WriteBatch, jobs: Sequence[JobSpec], scope: Scope, number: int) -> CommitResult:
         """Commit a write that adds ``number`` items, with the evictions it causes."""
+        ring = self.ring(scope)
         leaving = ring.preview_evictions(number)
         live = {item.id: item for item in leaving if not item.is_copy}
         owner = next(iter(live.values())).record.scope.owner if live else None
@@ -254,6 +287,8 @@ class WorkingTier:
             plain = replace(batch, jobs=(*batch.jobs, *jobs))
             done = self._store.commit(plain) if plain.puts or plain.changes else CommitResult()
         ring.evict({item.id for item in leaving})
+        if leaving:
+            self._tell("evict", scope.key, [item.id for item in leaving])
         return done
 
     def _make_job(self, kind: str, record: Record) -> JobSpec:
@@ -266,10 +301,8 @@ class WorkingTier:
         if not ((self._tiers.enabled and self._tiers.recent_size) or caps.facts or caps.rules or caps.entries > 0):
             return ()
         with self._lock:
-            before = self._turns.get(scope.key, 0)
-            self._turns[scope.key] = before + number
-            while len(self._turns) > _MOST:
-                del self._turns[next(iter(self._turns))]
+            before = int(self._turns.get(scope.key, 0))
+            self._turns.put(scope.key, before + number)
         if before // self._tiers.check_turns == (before + number) // self._tiers.check_turns:
             return ()
         return (JobSpec(ENFORCE, scope.key, {"scope": scope.key}, attempts=self._settings.jobs.max_attempts),)

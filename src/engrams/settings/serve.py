@@ -22,6 +22,9 @@ class ServeSettings(SettingsSection):
 
     host: str = Field("127.0.0.1", description="Address to listen on; any other than loopback needs keys.")
     port: int = Field(8100, ge=0, le=65535, description="Port to listen on. 0: any free one.")
+    workers: int = Field(
+        1, ge=1, le=64, description="Processes that serve the API side by side on the one port; about one for each core. Not on Windows."
+    )
     upstream: str = Field("", description="Base URL of an OpenAI-compatible server. Empty: answer from memory.")
     offline: bool = Field(True, description="Without an upstream answer chat from memory. Off: the server needs an upstream to start.")
     upstream_learns: bool = Field(

@@ -14,6 +14,7 @@ from tests.surfaces.proxy.harness import eventually, patient
 from engrams.apikeys import RIGHTS, ApiKeyStore
 from engrams.engine import MemoryEngine
 from engrams.errors import SettingsError
+from engrams.ports import ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.http.apikeyauth import CallerRateLimiter
 from engrams.surfaces.http.app import create_app
@@ -189,8 +190,8 @@ def test_a_key_that_asks_too_often_waits() -> None:
 
 def test_rates() -> None:
     """No rate is no limit; a caller never seen has everything."""
-    assert [CallerRateLimiter(0).acquire("a") for _ in range(3)] == [0, 0, 0]
-    slow = CallerRateLimiter(0.1)
+    assert [CallerRateLimiter(0, ProcessPeers(), "none").acquire("a") for _ in range(3)] == [0, 0, 0]
+    slow = CallerRateLimiter(0.1, ProcessPeers(), "slow")
     assert [slow.acquire("a"), slow.acquire("a") > 0, slow.acquire("b")] == [0, True, 0]
 
 

@@ -87,12 +87,16 @@ def serve(
         typer.Option(help="The address to listen on; any other than loopback needs keys.", show_default=False, metavar="ADDRESS"),
     ] = None,
     port: Annotated[int | None, typer.Option(help="The port.", min=0, max=65535, show_default=False, metavar="N")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that serve side by side (serve.workers).", min=1, max=64, show_default=False, metavar="N")
+    ] = None,
 ) -> None:
     """Serve the HTTP API, the proxy and the web page until interrupted."""
-    given = [f"serve.{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
+    given = [f"serve.{name}={value}" for name, value in (("host", host), ("port", port), ("workers", workers)) if value is not None]
     try:
         from engrams.surfaces.http.server import serve as serve_http
     except ImportError as problem:
         raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint=install_hint("server")) from None
     # --set is the most explicit, so it comes last.
-    serve_http(replace(options, overrides=[*given, *proxied.overrides(), *options.overrides]).load().settings)
+    settings = replace(options, overrides=[*given, *proxied.overrides(), *options.overrides]).load().settings
+    serve_http(settings, as_json=options.json)

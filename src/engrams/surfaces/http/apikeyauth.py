@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore
-from engrams.ports import Clock
+from engrams.ports import Clock, ProcessPeers
 from engrams.surfaces.http.permissiontable import OPEN, PROXY, OperationPermission, find_permission
 from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.rest.errors import make_problem
@@ -38,11 +38,9 @@ class ApiKeyMiddleware:
     The key decides the owner here and only here: every engine call is bound to that owner, and the proxy gets it in a header that no client
     can send. The key itself goes no further."""
 
-    def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rate: float, clock: Clock, audit: AuditLog) -> None:
+    def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rates: RequestRates, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
-        self._failures = WrongKeyBackoff()
-        self._rate = CallerRateLimiter(rate)
-        self._noted = CallerRateLimiter(1)
+        self._failures, self._rate, self._noted = rates.failures, rates.callers, rates.noted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,8 +91,9 @@ class CallerRateLimiter:
 
     0: no limit."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, peers: ProcessPeers, name: str) -> None:
         self._rate = rate
+        self._tell = peers.share(name, self._count)
         self._lock = threading.Lock()
         self._callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
@@ -102,6 +101,10 @@ class CallerRateLimiter:
         """Count a request; return whole seconds to wait, 0 for none."""
         if not self._rate:
             return 0
+        self._tell(caller)
+        return self._count(caller)
+
+    def _count(self, caller: str) -> int:
         now, most = time.monotonic(), max(1.0, self._rate * _BURST)
         with self._lock:
             left, at = self._callers.get(caller, (most, now))
@@ -117,11 +120,16 @@ class WrongKeyBackoff:
     """Growing delay of wrong keys, by address.
     Up to two seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, peers: ProcessPeers) -> None:
         self._places: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._tell = peers.share("wrong keys", self._count)
 
     def add(self, place: str) -> float:
         """Count a wrong key; return the seconds to wait before the answer."""
+        self._tell(place)
+        return self._count(place)
+
+    def _count(self, place: str) -> float:
         now = time.monotonic()
         count, at = self._places.pop(place, (0, now))
         count = count + 1 if now - at < _FORGET else 1
@@ -129,6 +137,14 @@ class WrongKeyBackoff:
         if len(self._places) > _MAX_CALLERS:
             self._places.popitem(last=False)
         return min(_MAX_DELAY, _DELAY * count)
+
+
+class RequestRates:
+    """Counters of requests and wrong keys, of all processes of a server."""
+
+    def __init__(self, rate: float, peers: ProcessPeers) -> None:
+        self.callers, self.noted = CallerRateLimiter(rate, peers, "requests"), CallerRateLimiter(1, peers, "refusals")
+        self.failures = WrongKeyBackoff(peers)
 
 
 def _slow_down(act: OperationPermission, seconds: int) -> Response:

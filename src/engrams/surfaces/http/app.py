@@ -17,7 +17,7 @@ from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http import healthchecks, telemetry
-from engrams.surfaces.http.apikeyauth import ApiKeyMiddleware
+from engrams.surfaces.http.apikeyauth import ApiKeyMiddleware, RequestRates
 from engrams.surfaces.http.loadmounts import ServerMount, load_mounts
 from engrams.surfaces.http.logretention import sweep_logs
 from engrams.surfaces.http.originguard import OriginGuardMiddleware, is_loopback
@@ -30,13 +30,18 @@ from engrams.surfaces.http.requestobservers import (
     trace_observer,
 )
 from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes
+from engrams.surfaces.http.serverrole import PeerMiddleware, ServerRole
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
 
 
-def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount] | None = None) -> FastAPI:
+def create_app(
+    engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount] | None = None, role: ServerRole | None = None
+) -> FastAPI:
     """Create the ASGI application over an open engine.
 
-    The engine stays the caller's to close. ``mounts``: None takes all. Shutdown waits for turns that are still being stored."""
+    The engine stays the caller's to close. ``mounts``: None takes all. ``role``: among several processes on one port. Shutdown waits for
+    turns that are still being stored."""
+    role = role or ServerRole()
     chosen = load_mounts(engine, settings) if mounts is None else tuple(mounts)
 
     @asynccontextmanager
@@ -46,8 +51,12 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Server
             logs = (app.state.safety, app.state.feedback)
             for log in (app.state.audit, *logs):
                 stack.callback(log.close)
-            stack.callback(create_task(sweep_logs(logs)).cancel)
-            if engine.vault is not None and settings.vault.watch != "off":
+            if role.links is not None:
+                role.links.start()
+                stack.callback(role.links.stop)
+            if role.leads:
+                stack.callback(create_task(sweep_logs(logs)).cancel)
+            if role.leads and engine.vault is not None and settings.vault.watch != "off":
                 engine.vault.watch()
                 stack.push_async_callback(to_thread, engine.vault.unwatch)
             for mount in chosen:
@@ -59,6 +68,8 @@ def create_app(engine: MemoryEngine, settings: Settings, mounts: Sequence[Server
     quiet = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
     app = FastAPI(title="engrams", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, telemetry=quiet)
     _add_middleware(app, engine, settings)
+    if role.links is not None:
+        app.add_middleware(PeerMiddleware, links=role.links)
     app.add_exception_handler(EngramsError, telemetry.handle_error)
     routes = healthchecks.router(engine, settings, chosen, needs_keys(settings))
     app.include_router(routes)
@@ -85,7 +96,7 @@ def needs_keys(settings: Settings) -> bool:
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log, activity, metrics = build.audit(settings, engine.now), OwnerActivityChart(), RequestMetrics(engine)
+    log, activity, metrics = build.audit(settings, engine.now), OwnerActivityChart(engine.peers), RequestMetrics(engine)
     app.state.audit, app.state.activity = log, activity
     app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
     observers: list[Observer | None] = [
@@ -96,7 +107,8 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
         log_observer(engine.now) if serve.log == "json" else None,
     ]
     keys = ApiKeyStore.open(settings.home)
-    app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rate=serve.rate_limit, clock=engine.now, audit=log)
+    rates = RequestRates(serve.rate_limit, engine.peers)
+    app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rates=rates, clock=engine.now, audit=log)
     app.add_middleware(OriginGuardMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
     app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)
     app.include_router(metrics.router())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 import time
@@ -62,6 +63,7 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
         report: dict[str, Any] = {"status": "ok" if all(each["ok"] for each in checks.values()) else "degraded", "version": __version__}
         if keyed and request.scope.get(KEY) is None:
             return {**report, "checks": {name: {"ok": each["ok"]} for name, each in checks.items()}}
+        report |= {"pid": os.getpid(), "workers": settings.serve.workers}
         report |= {"checks": checks, "memory_store": store_location(settings), "jobs": found.jobs}
         for mount in mounts:
             report.update(mount.health())

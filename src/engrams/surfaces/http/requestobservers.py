@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from engrams import __version__
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
-from engrams.ports import Clock
+from engrams.ports import Clock, ProcessPeers
 from engrams.surfaces.http.permissiontable import OPEN, PROXY
 from engrams.surfaces.http.telemetry import ObservedRequest, Observer
 
@@ -106,11 +107,17 @@ class ActivityMinuteCounts:
 class OwnerActivityChart:
     """Requests and search times by minute for the last day, per owner."""
 
-    def __init__(self) -> None:
+    def __init__(self, peers: ProcessPeers | None = None) -> None:
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, deque[ActivityMinuteCounts]] = OrderedDict()
+        self._tell = (peers or ProcessPeers()).share("activity", self._record)
 
     def record(self, owner: str, minute: int, *, status: int, search: bool, write: bool, milliseconds: float) -> None:
+        """Count a request, here and in the server's other processes."""
+        self._record(owner, minute, status, search, write, milliseconds)
+        self._tell(owner, minute, status, search, write, milliseconds)
+
+    def _record(self, owner: str, minute: int, status: int, search: bool, write: bool, milliseconds: float) -> None:
         with self._lock:
             held = self._owners.setdefault(owner, deque(maxlen=MINUTES))
             self._owners.move_to_end(owner)
@@ -148,7 +155,8 @@ class RequestMetrics:
         )
         self._refused = Counter("engrams_keys_refused", "Requests with a wrong key.", registry=self._registry)
         self._search = Histogram("engrams_search_duration_seconds", "Searches.", buckets=_BUCKETS, registry=self._registry)
-        self._registry.register(StoreMetricsCollector(engine))
+        self._own = CollectorRegistry()
+        self._own.register(StoreMetricsCollector(engine))
 
     def record(self, seen: ObservedRequest) -> None:
         method = seen.method if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
@@ -160,7 +168,12 @@ class RequestMetrics:
             self._search.observe(seen.seconds)
 
     def render(self) -> bytes:
-        return generate_latest(self._registry)
+        """Render all metrics; those of requests are sums over the server's processes."""
+        if os.environ.get("PROMETHEUS_MULTIPROC_DIR") is None:
+            return generate_latest(self._registry) + generate_latest(self._own)
+        summed = CollectorRegistry()
+        MultiProcessCollector(summed)  # type: ignore[no-untyped-call]
+        return generate_latest(summed) + generate_latest(self._own)
 
     def router(self) -> APIRouter:
         routes = APIRouter()
@@ -217,11 +230,11 @@ def _model_metrics(engine: MemoryEngine) -> Iterator[Metric]:
     meter = getattr(engine.chat_model, "meter", None)
     if meter is None:
         return
-    calls = GaugeMetricFamily("engrams_llm_calls", "Calls since the start.", labels=["purpose"])
-    tokens = GaugeMetricFamily("engrams_llm_tokens", "Tokens since the start.", labels=["purpose"])
+    calls = GaugeMetricFamily("engrams_llm_calls", "Calls since the start.", labels=["purpose", "pid"])
+    tokens = GaugeMetricFamily("engrams_llm_tokens", "Tokens since the start.", labels=["purpose", "pid"])
     for purpose, usage in meter.snapshot().items():
-        calls.add_metric([purpose], usage.calls)
-        tokens.add_metric([purpose], usage.tokens)
+        calls.add_metric([purpose, str(os.getpid())], usage.calls)
+        tokens.add_metric([purpose, str(os.getpid())], usage.tokens)
     yield calls
     yield tokens
 

@@ -10,8 +10,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from urllib.parse import urlsplit
 
@@ -23,38 +23,69 @@ from engrams import build
 from engrams.apikeys import ApiKeyStore
 from engrams.clock import now
 from engrams.errors import SettingsError
+from engrams.ipc.workerlinks import WorkerLinks
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.backlogreporter import BacklogReporter
 from engrams.surfaces.http.originguard import is_loopback
 from engrams.surfaces.http.requestobservers import start_export
+from engrams.surfaces.http.serverrole import ServerRole
+from engrams.surfaces.http.serverworkers import WorkerPlan, WorkerSupervisor, require_shareable, unlock
 
 _SHUTDOWN_SECONDS = 10
 _BACKLOG = 2048
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, as_json: bool = False) -> None:
     """Serve until interrupted; print the address first.
 
-    SettingsError: the address cannot or must not be listened on."""
+    ``as_json``: as an object. SettingsError: the address cannot or must not be listened on."""
     check_settings(settings)
+    if settings.serve.workers > 1:
+        require_shareable(settings)
     if not settings.serve.offline and not (settings.serve.upstream or settings.serve.routes):
         raise SettingsError(
             f"Preset {settings.preset} needs the model server that it stands before.",
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
     given, settings = settings, adopt_upstream(settings)
+    with listen(settings.serve) as listener, ExitStack() as stack:
+
+        def greet(workers: Sequence[int] = ()) -> None:
+            stack.enter_context(noted_address(settings, address(listener)))
+            text = greeting(settings, listener)
+            told = {"url": address(listener), "upstream": settings.serve.upstream.rpartition("@")[2], "pid": os.getpid()}
+            sys.stdout.write(f"{json.dumps({**told, 'workers': list(workers)}) if as_json else text}\n")
+            sys.stdout.flush()
+
+        if settings.serve.workers > 1:
+            WorkerSupervisor(settings, given, listener, unlock(settings)).run(greet)
+        else:
+            serve_home(settings, given, listener, greet)
+
+
+def serve_home(
+    settings: Settings, given: Settings, listener: socket.socket, ready: Callable[[], None], worker: WorkerPlan | None = None
+) -> None:
+    """Serve a home in this process until a signal comes.
+
+    ``listener``: where clients connect; in a worker, where its parent hands over connections. ``given``: the settings before the server
+    took its upstream as memory's model. ``ready`` is called when the home is open. ``worker``: which of several processes this is."""
     start_export()
-    with build.open(settings) as engine, listen(settings.serve) as listener:
-        runner = create_server(create_app(engine, settings), settings.serve)
-        sys.stdout.write(greeting(settings, listener) + "\n")
-        sys.stdout.flush()
+    with build.open(settings) as engine, ExitStack() as stack:
+        links = WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers) if worker else None
+        role = ServerRole(worker is None or worker.number == 0, links)
+        app = create_app(engine, settings, role=role)
+        runner = create_server(app, settings.serve, listener if worker else None)
+        ready()
         _exit_on_term()
-        # Surfaces load each other by name.
-        commands = import_module("engrams.surfaces.cli.servedcommands")
-        answering = commands.serve_commands(engine, settings, given)
-        with noted_address(settings, address(listener)), answering, BacklogReporter(engine).running(), suppress(KeyboardInterrupt):
-            runner.run(sockets=[listener])
+        if role.leads:
+            # Surfaces load each other by name.
+            commands = import_module("engrams.surfaces.cli.servedcommands")
+            stack.enter_context(commands.serve_commands(engine, settings, given))
+            stack.enter_context(BacklogReporter(engine).running())
+        stack.enter_context(suppress(KeyboardInterrupt))
+        runner.run(sockets=[] if worker else [listener])
 
 
 class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -86,8 +117,48 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self.transport.close()
 
 
-def create_server(app: FastAPI, settings: ServeSettings | None = None) -> uvicorn.Server:
-    """Create a uvicorn server without its own headers and access log."""
+class _HandedServer(uvicorn.Server):
+    """Serve connections that another process accepted."""
+
+    def __init__(self, config: uvicorn.Config, hand: socket.socket) -> None:
+        super().__init__(config)
+        self._hand, self._taken = hand, set[asyncio.Task[object]]()
+        hand.setblocking(False)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        asyncio.get_running_loop().add_reader(self._hand, self._take)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().remove_reader(self._hand)
+        self._take()
+        if self._taken:
+            await asyncio.wait(self._taken)
+        await super().shutdown(sockets)
+
+    def _take(self) -> None:
+        loop = asyncio.get_running_loop()
+        with suppress(BlockingIOError):
+            while True:
+                data, found, _, _ = socket.recv_fds(self._hand, 1, 1)
+                if not data:
+                    loop.remove_reader(self._hand)
+                    return
+                connection = socket.socket(fileno=found[0])
+                connection.setblocking(False)
+                task: asyncio.Task[object] = loop.create_task(loop.connect_accepted_socket(self._make_protocol, connection))
+                self._taken.add(task)
+                task.add_done_callback(self._taken.discard)
+
+    def _make_protocol(self) -> asyncio.Protocol:
+        made = self.config.http_protocol_class
+        return made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
+
+
+def create_server(app: FastAPI, settings: ServeSettings | None = None, hand: socket.socket | None = None) -> uvicorn.Server:
+    """Create a uvicorn server without its own headers and access log.
+
+    ``hand``: it takes connections from there, and listens nowhere."""
     serve = settings or ServeSettings()
     timed = type("TimedProtocol", (_TimedProtocol,), {"receive": serve.receive_seconds})
     config = uvicorn.Config(
@@ -101,7 +172,7 @@ def create_server(app: FastAPI, settings: ServeSettings | None = None) -> uvicor
         timeout_keep_alive=math.ceil(serve.idle_seconds),
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    return uvicorn.Server(config)
+    return uvicorn.Server(config) if hand is None else _HandedServer(config, hand)
 
 
 def check_settings(settings: Settings) -> None:
@@ -184,11 +255,12 @@ def noted_address(settings: Settings, url: str) -> Iterator[None]:
 def greeting(settings: Settings, listener: socket.socket) -> str:
     up = urlsplit(settings.serve.upstream)
     asks = f"; /api/chat asks {settings.chat.model or 'the chat model'}" if settings.chat.provider != "none" else ""
+    many = f", {settings.serve.workers} processes" if settings.serve.workers > 1 else ""
     quotes = "no upstream: /v1/chat/completions is answered from memory"
     behind = f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}" if up.netloc else f"{quotes}{asks}"
     if up.netloc and settings.chat.url == settings.serve.upstream:
         behind += f"; memory learns by its model {settings.chat.model or 'that it lists first; chat.model names another'}"
-    return f"engrams listens on {address(listener)}/v1 ({behind}); the page is {address(listener)}/. Press Ctrl-C to stop."
+    return f"engrams listens on {address(listener)}/v1 ({behind}{many}); the page is {address(listener)}/. Press Ctrl-C to stop."
 
 
 def _exit_on_term() -> None:

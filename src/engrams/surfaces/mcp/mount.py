@@ -119,7 +119,9 @@ class McpMount:
 
         server = create_server(self._engine, owner, profile)
         # Names of hosts and origins were checked by the server around this.
-        server.streamable_http_app(transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False))
+        # Of several processes none knows which answers the next request of a session.
+        many = self._settings.serve.workers > 1
+        server.streamable_http_app(stateless_http=many, transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False))
         return server.session_manager
 
 

@@ -39,7 +39,7 @@ class ProxyChatEndpoint:
 
     def __init__(self, upstreams: UpstreamRouter, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
         self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect
-        self._threads = ResponseSessionMap()
+        self._threads = ResponseSessionMap(memory.peers, dialect.path)
 
     async def __call__(self, request: Request) -> Response:
         raw = await read_body(request)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engrams.errors import ScopeError
+from engrams.ports import ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.proxy.calleridentity import ChatCaller, UnnamedCallerError, identify, turn_id
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
@@ -191,26 +191,22 @@ _MOST = 10_000
 
 
 class ResponseSessionMap:
-    """Sessions by response id; the latest ten thousand, event loop only."""
+    """Sessions by response id; the latest ten thousand."""
 
-    def __init__(self) -> None:
-        self._sessions: OrderedDict[str, str] = OrderedDict()
-        self._latest: OrderedDict[str, str] = OrderedDict()
+    def __init__(self, peers: ProcessPeers, path: str) -> None:
+        self._sessions, self._latest = peers.table(f"threads {path}", _MOST), peers.table(f"latest {path}", _MOST)
 
     def session(self, name: str) -> str:
         """Return the session of a conversation or response, else ``name``."""
-        return self._sessions.get(name, name)
+        return str(self._sessions.get(name, name))
 
     def latest(self, session: str) -> str:
         """Return the latest response of a session.
 
         It tells two equal messages apart."""
-        return self._latest.get(session, "")
+        return str(self._latest.get(session, ""))
 
     def note(self, response: str, session: str) -> None:
         """Remember a new response of a session."""
-        for known, name, value in ((self._sessions, response, session), (self._latest, session, response)):
-            known[name] = value
-            known.move_to_end(name)
-            if len(known) > _MOST:
-                known.popitem(last=False)
+        self._sessions.put(response, session)
+        self._latest.put(session, response)

@@ -74,7 +74,7 @@ class TimeLimitedEngine:
     """Engine calls with deadlines; late lookups go on in their thread."""
 
     def __init__(self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
-        self._engine = engine
+        self._engine, self.peers = engine, engine.peers
         self._deadlines = deadlines
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
         self._embedders = ThreadPoolExecutor(1, "engrams-embed")
@@ -83,6 +83,7 @@ class TimeLimitedEngine:
         self._lookups: Counter[Scope] = Counter()
         self._storing: set[asyncio.Task[bool]] = set()
         self._counts: Counter[str] = Counter()
+        self._tell = self.peers.share("chat model", self._follow)
 
     def counts(self) -> Mapping[str, Json]:
         """Count lookups by outcome, and turns stored and lost."""
@@ -106,6 +107,11 @@ class TimeLimitedEngine:
 
     def follow(self, model: str) -> None:
         """Use the client's chat model for memory that has none."""
+        if isinstance(self._engine.chat_model, ModelFollower):
+            self._follow(model)
+            self._tell(model)
+
+    def _follow(self, model: str) -> None:
         if isinstance(self._engine.chat_model, ModelFollower):
             self._engine.chat_model.follow(model)
 

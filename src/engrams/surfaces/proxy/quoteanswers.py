@@ -32,7 +32,7 @@ class QuoteAnswerEndpoint:
 
     def __init__(self, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
         self._memory, self._settings, self._dialect = memory, settings, dialect
-        self._threads = ResponseSessionMap()
+        self._threads = ResponseSessionMap(memory.peers, dialect.path)
 
     async def __call__(self, request: Request) -> Response:
         path = self._dialect.path

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from engrams import prompts
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.ports import ChatMessage, ChatRequest
+from engrams.ports import ChatMessage, ChatRequest, ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0.bodies import Mem0MessageResponse, Mem0ProjectResponse, Mem0RequestBody, Mem0ScopedRequest
 from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
@@ -79,29 +77,23 @@ class Mem0Export:
 
 
 class Mem0ExportRegistry:
-    """The last exports of each owner, until the server ends. Thread safe."""
+    """The last exports of each owner, until the server ends."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: OrderedDict[str, list[Mem0Export]] = OrderedDict()
+    def __init__(self, peers: ProcessPeers) -> None:
+        self._held = peers.table("mem0 exports", 1000)
 
     def put(self, owner: str, body: Mem0ExportRequest) -> Mem0Export:
         """Keep an export. InputError: its schema is no object."""
         schema = _parse_schema(body.export_schema)
-        with self._lock:
-            held = self._held.setdefault(owner, [])
-            last = int(held[-1].id.rpartition("-")[2]) if held else 0
-            held.append(Mem0Export(f"export-{last + 1}", schema, body.export_instructions, body.ids(), body.filters or {}))
-            del held[:-20]
-            self._held.move_to_end(owner)
-            while len(self._held) > 1000:
-                self._held.popitem(last=False)
-            return held[-1]
+        held: list[Mem0Export] = self._held.get(owner, [])
+        last = int(held[-1].id.rpartition("-")[2]) if held else 0
+        made = Mem0Export(f"export-{last + 1}", schema, body.export_instructions, body.ids(), body.filters or {})
+        self._held.put(owner, [*held[-19:], made])
+        return made
 
     def find(self, owner: str, body: Mem0ExportGetRequest) -> Mem0Export:
         """Find an export by its id, else the latest with these filters."""
-        with self._lock:
-            held = list(self._held.get(owner, ()))
+        held: list[Mem0Export] = self._held.get(owner, [])
         asked = (body.ids(), body.filters or {})
         found = [
             each for each in held if (each.id == body.memory_export_id if body.memory_export_id else (each.ids, each.filters) == asked)
@@ -155,8 +147,6 @@ def _add_refusal(routes: APIRouter, method: str, path: str, reason: str, hint: s
 
 
 def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
-    exports = Mem0ExportRegistry()
-
     @routes.post("/v1/exports/", responses=error_responses())
     def create_export(request: Request, body: Mem0ExportRequest) -> Mem0ExportResponse:
         """Ask for memories in the shape of a schema."""
@@ -165,13 +155,14 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
             raise RefusedError(
                 "An export by a schema needs a chat model.", hint="Set `chat.provider`, or take GET /v1/export for memory as it is."
             )
-        made = exports.put(target.owner.key, body)
+        made = Mem0ExportRegistry(target.engine.peers).put(target.owner.key, body)
         return Mem0ExportResponse(id=made.id, message="Memory export request received. The export will be ready in a few seconds.")
 
     @routes.post("/v1/exports/get/", responses=error_responses(404))
     def get_export(request: Request, body: Mem0ExportGetRequest) -> dict[str, Any]:
         """Fill the schema of an export from memory as it is now."""
-        made = exports.find(find_caller(request, "").owner.key, body)
+        caller = find_caller(request, "")
+        made = Mem0ExportRegistry(caller.engine.peers).find(caller.owner.key, body)
         target = find_target(request, made.ids, made.filters)
         texts = _list_texts(target, _find_current(target, settings), quoted=True)
         prompt = prompts.load("export").render(instructions=prompts.quote(made.instructions) or "(none)", memories=texts or "(none)")

@@ -1,0 +1,32 @@
+"""Part of one process in serving a home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from engrams.ipc.workerlinks import WorkerLinks
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRole:
+    """Role of a server process among others on the same port.
+
+    ``leads``: it does what one process must do alone: follow files, answer commands, report work, sweep logs. ``links``: to the other
+    processes; None: there are none."""
+
+    leads: bool = True
+    links: WorkerLinks | None = None
+
+
+class PeerMiddleware:
+    """Take in what other processes told, before each request."""
+
+    def __init__(self, app: ASGIApp, links: WorkerLinks) -> None:
+        self._app, self._links = app, links
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self._links.hear()
+        await self._app(scope, receive, send)

@@ -50,7 +50,7 @@ def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     The lists ``items`` and ``signals`` are joined, each entry once and in order."""
     merged = {**old, **new}
     for name in _MERGED_LISTS & old.keys() & new.keys():
-        seen = {encode_json(item): item for item in [*old[name], *new[name]]}
+        seen = {item if isinstance(item, str) else (encode_json(item),): item for item in (*old[name], *new[name])}
         merged[name] = list(seen.values())
     return merged
 

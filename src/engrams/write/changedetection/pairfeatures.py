@@ -30,19 +30,22 @@ _CUES: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("cu
 NAMES = tuple(_CUES)
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*'?")
-_LONGEST = 4
 _MOST_WORDS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class _CueTable:
-    """Lookup of cue words by word, stem, phrase and string."""
+    """Lookup of cue words by word, stem, phrase and string.
+
+    ``longest``: words of the longest phrase; ``widest``: characters of the longest string."""
 
     words: Mapping[str, tuple[int, ...]]
     stems: Mapping[str, tuple[int, ...]]
     phrases: Mapping[str, tuple[int, ...]]
     strings: Mapping[str, tuple[int, ...]]
     gapped: tuple[tuple[int, re.Pattern[str]], ...]
+    longest: int
+    widest: int
 
 
 @cache
@@ -59,7 +62,8 @@ def _load_table() -> _CueTable:
             table[key] = (*table.get(key, ()), place)
         for text in cue["strings"]:
             strings[text] = (*strings.get(text, ()), place)
-    return _CueTable(words, stems, phrases, strings, tuple(gapped))
+    longest, widest = max(key.count(" ") + 1 for key in phrases), max(map(len, strings))
+    return _CueTable(words, stems, phrases, strings, tuple(gapped), longest, widest)
 
 
 @text_cache(1 << 14)
@@ -72,24 +76,26 @@ def _find_word(word: str) -> tuple[int, ...]:
 
 
 def count_cues(folded: str) -> list[int]:
-    """Count each cue in a folded text, in the order of ``NAMES``."""
+    """Count each cue in a folded text, in the order of ``NAMES``.
+
+    A string at the very end of a text counts about two thousand times: the weights were trained on such counts."""
     counts = [0] * len(NAMES)
     table = _load_table()
     words = _WORD.findall(folded)[:_MOST_WORDS]
     for at, word in enumerate(words):
         for place in _find_word(word):
             counts[place] += 1
-        for size in range(2, _LONGEST + 1):
-            if at + size <= len(words):
-                for place in table.phrases.get(" ".join(words[at : at + size]), ()):
-                    counts[place] += 1
+        for end in range(at + 2, min(at + table.longest, len(words)) + 1):
+            for place in table.phrases.get(" ".join(words[at:end]), ()):
+                counts[place] += 1
     for place, pattern in table.gapped:
         counts[place] += bool(pattern.search(folded))
     if not folded.isascii() and _HAN.search(folded):
         for at in range(min(len(folded), _MOST_WORDS)):
-            for size in range(1, _LONGEST + 1):
+            for size in range(1, min(table.widest, len(folded) - at) + 1):
+                times = 1 if at + size < len(folded) else _LONGEST - size + 1
                 for place in table.strings.get(folded[at : at + size], ()):
-                    counts[place] += 1
+                    counts[place] += times
     return counts
 
 

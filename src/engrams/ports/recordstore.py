@@ -115,7 +115,8 @@ class WriteBatch:
     ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in
     it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
     own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict. ``states``: saved
-    as ``OwnerStateStore.save_state`` does, each expecting its own token."""
+    as ``OwnerStateStore.save_state`` does, each expecting its own token. ``repeatable``: a job that the same batch ends does it all again
+    where a power failure undoes it, so that it waits for no disk."""
 
     actor: str
     reason: str
@@ -132,6 +133,7 @@ class WriteBatch:
     outbox: tuple[tuple[str, Scope, str, Meta], ...] = ()
     sessions: tuple[SessionRow, ...] = ()
     states: tuple[OwnerStateRow, ...] = ()
+    repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,6 @@ class ChangeDetectionJobHandler:
                     self._detector.apply(record, changes)
             batch = changes.to_batch(CHANGES, _REASON, {})
             rest = ((job.lease, {**job.payload, "items": items}),) if items else ()
-            self._store.commit(replace(batch, finish=() if items else (job.lease,), progress=rest))
+            self._store.commit(replace(batch, finish=() if items else (job.lease,), progress=rest, repeatable=True))
             if not items:
                 return

@@ -106,6 +106,7 @@ class ExtractionJobHandler:
                         progress=((job.lease, payload),) if rest else (),
                         jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result), *self._make_change_jobs(owner, heard)),
                         states=() if result.is_empty else marks,
+                        repeatable=self._deps.chat is None,
                     )
                     self._store.commit(batch)
                     _report_mistakes(result.decisions)

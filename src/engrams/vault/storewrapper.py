@@ -106,7 +106,8 @@ class VaultStore(ForwardingStore):
         if not outbox:
             return self._store.commit(batch)
         jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
-        done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs))
+        # Files must not tell of memories that a power failure undid.
+        done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs, repeatable=False))
         if self.vault is not None:
             if changed := _find_changed(batch):
                 self.vault.follow(changed)

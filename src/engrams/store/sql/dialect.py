@@ -39,6 +39,10 @@ class SqlDatabase(Protocol):
         """Run ``work`` in a durable transaction; again, where it was rolled back."""
         ...
 
+    def write_unsynced(self, owner: Scope | None, work: Callable[[SqlConnection], T], /) -> T:
+        """Run ``work`` in a transaction that a power failure may undo."""
+        ...
+
     def checkpoint(self) -> bool:
         """Move earlier pages out of the log; False if some must stay."""
         ...

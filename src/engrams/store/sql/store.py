@@ -60,7 +60,8 @@ class SqlStore:
         from engrams.store.sql.batchcommit import BatchCommitter
 
         first = next((put.record.scope.owner for put in batch.puts), None)
-        return self._database.write(first, BatchCommitter(batch, self._dialect).run)
+        run = BatchCommitter(batch, self._dialect).run
+        return self._database.write_unsynced(first, run) if batch.repeatable else self._database.write(first, run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         with self._database.asking(owner) as connection:

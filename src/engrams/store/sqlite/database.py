@@ -35,11 +35,14 @@ _abandoned: list[object] = []
 
 @dataclass(slots=True, eq=False)
 class _WriteTicket(Generic[T]):
-    """Queued write; ``alone``: not to be grouped with others again."""
+    """Queued write; ``alone``: not to be grouped with others again.
+
+    ``synced``: it survives a power failure."""
 
     work: Callable[..., T]
     given: tuple[Any, ...]
     options: dict[str, Any]
+    synced: bool = True
     value: T | None = None
     error: EngramsError | None = None
     settled: bool = False
@@ -66,6 +69,8 @@ class SqliteDatabase:
         self._guard = RLock()
         self._waiting: deque[_WriteTicket[Any]] = deque()
         self._writer: apsw.Connection | None = None
+        self._is_synced = True
+        """False while commits of the writing connection wait for no disk, as the last one did not."""
         self._writes = -1
         self._identity: tuple[int, int] | None = None
         self._pool: ReaderConnectionPool | None = None
@@ -159,8 +164,16 @@ class SqliteDatabase:
         """Run ``work`` in a durable transaction; creates the database if missing.
 
         ``work`` may be run again after a rollback, so it must not have effects outside the database."""
+        return self._run(_WriteTicket(work, given, options))
+
+    def write_unsynced(self, _: Scope | None, work: Callable[[apsw.Connection], T], /) -> T:
+        """Run ``work`` in a transaction that a power failure may undo.
+
+        The next durable one makes it durable too."""
+        return self._run(_WriteTicket(work, (), {}, synced=False))
+
+    def _run(self, ticket: _WriteTicket[T]) -> T:
         self._check_open()
-        ticket = _WriteTicket(work, given, options)
         self._waiting.append(ticket)
         if self._write_lock.acquire(lambda: ticket.settled):
             try:
@@ -221,7 +234,7 @@ class SqliteDatabase:
     def _run_group(self, group: list[_WriteTicket[Any]]) -> None:
         """Run all works in one transaction; on failure each is retried alone."""
         try:
-            with self._transaction() as connection:
+            with self._transaction(synced=any(ticket.synced for ticket in group)) as connection:
                 for ticket in group:
                     ticket.error = None
                     connection.execute("SAVEPOINT one")
@@ -245,7 +258,7 @@ class SqliteDatabase:
 
     def _run_alone(self, ticket: _WriteTicket[Any]) -> None:
         try:
-            with self._transaction() as connection:
+            with self._transaction(synced=ticket.synced) as connection:
                 ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         except (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError):
             # A damaged full-text index causes both, and can be rebuilt.
@@ -259,8 +272,8 @@ class SqliteDatabase:
         ticket.settled = True
 
     @contextmanager
-    def _transaction(self) -> Iterator[apsw.Connection]:
-        connection = self._begin()
+    def _transaction(self, *, synced: bool = True) -> Iterator[apsw.Connection]:
+        connection = self._begin(synced=synced or self.path is None or self.settings.durability == "normal")
         done = False
         try:
             yield connection
@@ -283,9 +296,12 @@ class SqliteDatabase:
             self._writer = None
             connection.close()
 
-    def _begin(self) -> apsw.Connection:
+    def _begin(self, *, synced: bool) -> apsw.Connection:
         while True:
             connection = self._connection()
+            if synced != self._is_synced:
+                connection.pragma("synchronous", "FULL" if synced else "NORMAL")
+                self._is_synced = synced
             connection.execute("BEGIN IMMEDIATE")
             # Another process may have replaced the file while this one waited for the lock.
             if self.path is None or _identity(self.path) == self._identity:
@@ -301,7 +317,7 @@ class SqliteDatabase:
             if self._writer is None or self._writes != self.generation:
                 if self._writer is not None:
                     connections.close_replaced(self._writer)
-                self._writer = connections.open_writer(self.path, self.settings)
+                self._writer, self._is_synced = connections.open_writer(self.path, self.settings), True
                 self._writes = self.generation
         assert self._writer is not None
         return self._writer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,11 @@ class AnnIndex:
         index.prepare()
         return made
 
+    @staticmethod
+    def is_available() -> bool:
+        """Test whether turbovec is installed, without loading it."""
+        return find_spec("turbovec") is not None
+
     @classmethod
     def decode(cls, data: bytes) -> AnnIndex | None:
         """Load an index from the bytes of ``encode``."""
@@ -130,13 +136,18 @@ class AnnIndex:
 
 
 class NearestVectorSearcher:
-    """Nearest-vector search: quantised codes first, recent slots by a scan."""
+    """Nearest-vector search: quantised codes first, recent slots by a scan.
 
-    def __init__(self, codes: AnnIndex | None = None) -> None:
-        self.codes = codes
+    ``packed``: codes of a file and the number of their slots. The first search scans instead: to unpack them takes longer."""
+
+    def __init__(self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None) -> None:
+        self.codes, self._packed, self._is_first = codes, packed, True
 
     def extend(self, columns: IndexColumns, tail: int = _TAIL) -> None:
         """Code added rows, once there are more than ``tail`` of them."""
+        if self._packed is not None and columns.size - self._packed[1] <= tail:
+            return
+        self.unpack(columns)
         if self.codes is not None:
             coded = len(self.codes)
             if columns.size - coded > tail:
@@ -146,10 +157,24 @@ class NearestVectorSearcher:
             if self.codes is not None:
                 columns.quantize()
 
+    def unpack(self, columns: IndexColumns) -> None:
+        """Decode the codes of a file, or code all vectors anew."""
+        if self._packed is not None:
+            (packed, size), self._packed = self._packed, None
+            try:
+                self.codes = AnnIndex.decode(packed.tobytes())
+            except ValueError:  # written by another version of turbovec
+                self.codes = AnnIndex.build(columns.get_vectors(slice(0, size)))
+
     def find(
         self, columns: IndexColumns, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], width: int
     ) -> npt.NDArray[np.int64]:
         """Find the ``width`` nearest slots in ``mask``, rescoring those of codes."""
+        if self._packed is not None and self._is_first:
+            self._is_first = False
+            found = np.flatnonzero(mask)
+            return found[top_slots(columns.scan(vector)[found], width)]
+        self.unpack(columns)
         coded = 0 if self.codes is None else len(self.codes)
         found = coded + np.flatnonzero(mask[coded:])
         if self.codes is not None:

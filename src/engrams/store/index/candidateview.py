@@ -15,6 +15,8 @@ WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""
 
 _OTHERS = frozenset(("ids", "after"))
+_FEW = 8
+"""One slot for this many sessions from which they are counted all at once."""
 _COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
 
 
@@ -156,8 +158,12 @@ def change_view(
         total += sign * len(slots)
         words += sign * float(lengths.sum(dtype=np.float64))
         squares += sign * float(np.square(lengths, dtype=np.float64).sum())
-        np.add.at(terms, inside, sign * lengths)
-        np.add.at(records, inside, sign)
+        if len(slots) * _FEW > sessions:
+            terms += sign * np.bincount(inside, lengths, sessions).astype(np.float32)
+            records += sign * np.bincount(inside, minlength=sessions).astype(np.int32)
+        else:
+            np.add.at(terms, inside, sign * lengths)
+            np.add.at(records, inside, sign)
     ends = columns["valid_to"][changed[0]]
     until = float(min(old.until, ends[ends > now].min(initial=np.inf)))
     return VisibleIndexView(mask, total, words, squares, terms, records, int(np.count_nonzero(records)), until)

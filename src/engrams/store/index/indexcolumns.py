@@ -62,6 +62,8 @@ _UNIT = 0.05
 
 _CHUNK = 20_000
 """Vectors quantized at a time."""
+_SCANNED = 2_048
+"""Vectors scanned at a time: few enough to stay in the processor's cache."""
 
 
 class IndexColumns:
@@ -112,6 +114,14 @@ class IndexColumns:
         found = self._vectors[slots]
         dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
         return dots * self["scale"][slots] + np.vecdot(self._centre, vector) if found.dtype == np.int8 else dots
+
+    def scan(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Dot products of all vectors with ``vector``, as ``dots`` gives them."""
+        found = np.empty(self.size, np.float32)
+        for start in range(0, self.size, _SCANNED):
+            some = slice(start, min(start + _SCANNED, self.size))
+            np.vecdot(self._vectors[some].astype(np.float32, copy=False), vector, out=found[some])
+        return found * self["scale"] + np.vecdot(self._centre, vector) if self.is_quantized else found
 
     def set_vectors(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
         """Set the vectors of some slots."""

@@ -52,6 +52,7 @@ class OwnerIndexState:
 
     def dump(self) -> SegmentContent:
         """Collect all arrays as one segment; postings are merged meanwhile."""
+        self.nearest.unpack(self.columns)
         self.nearest.extend(self.columns, tail=0)
         columns = self.columns.dump()
         arrays: dict[str, npt.NDArray[Any]] = dict(columns)
@@ -76,8 +77,7 @@ class OwnerIndexState:
         arrays, notes = segment.arrays, segment.notes
         if notes["form"] != _FORM:
             raise SegmentFileError("another form of index")
-        codes = AnnIndex.decode(arrays["codes"].tobytes()) if "codes" in arrays else None
-        if codes is None and "codes" in arrays:
+        if "codes" in arrays and not AnnIndex.is_available():
             raise SegmentFileError("turbovec is missing")
         postings = [PostingSegment(*(arrays[name] for name in _POSTINGS))] if "terms" in arrays else []
         scopes, kinds, voices, sessions = json.loads(arrays["names"].tobytes())
@@ -85,7 +85,7 @@ class OwnerIndexState:
             columns=IndexColumns(arrays[VECTORS].shape[1], notes["size"], arrays),
             postings=InvertedIndex(postings),
             row_slots=RowSlotMap(arrays["row numbers"], arrays["row slots"]),
-            nearest=NearestVectorSearcher(codes),
+            nearest=NearestVectorSearcher(packed=(arrays["codes"], notes["size"]) if "codes" in arrays else None),
             scopes=StringCodebook(scopes),
             kinds=StringCodebook(kinds),
             voices=StringCodebook(voices),

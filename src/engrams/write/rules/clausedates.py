@@ -16,7 +16,7 @@ _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
 _THING = re.compile(
     r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival|fairs?|schools?"
     r"|class|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires"
-    r"|markets?|meetings?|prayers?|mass|service|church|choir|club|groups?|edition|issue|paper|newspaper|times|shifts?|lessons?|sales?|deals?"
+    r"|markets?|meetings?|prayers?|mornings|afternoons|evenings|nights|mass|service|church|choir|club|groups?|edition|issue|paper|newspaper|times|shifts?|lessons?|sales?|deals?"
     r"|lunch|lunches|brunch|brunches|roasts?|lights?)\b",
     re.IGNORECASE,
 )
@@ -62,6 +62,10 @@ _NUMBERS = {
 }
 _PAST_AGE = re.compile(r"(?:the )?\d{3}0s")
 _FROM = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
+_ARRANGES = frozenset(("book", "enroll", "register", "reserve", "sign"))
+_TAKES = re.compile(r"in (?:\w+ ){1,2}(?:second|minute|hour)s?", re.IGNORECASE)
+_RECURS = re.compile(r"\b(?:alternate|each|every|every other|most|same)\s+(?:on\s+)?$", re.IGNORECASE)
+_DAYPARTS = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
 _THIS = re.compile(r"\bthis (month|year)\b", re.IGNORECASE)
 _WEEK = timedelta(days=7)
 _WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
@@ -95,8 +99,8 @@ def _names_thing(span: TimeSpan, text: str) -> bool:
         return not _LEAN.search(span.text) and _THING.match(text, end) is not None
     if _ROMANCE_DAY.fullmatch(span.text):
         return _OF_DAY.search(before) is not None
-    if _NAMED_DAY.fullmatch(span.text):
-        return True
+    if _NAMED_DAY.fullmatch(span.text) or _RECURS.search(before) or _DAYPARTS.match(text, end):
+        return True  # "every other Monday", "on Tuesday evenings"
     bare = _BARE.fullmatch(span.text)
     if bare is None:
         return False
@@ -150,9 +154,9 @@ def names_year(span: TimeSpan) -> bool:
     return bool(_YEAR.search(span.text) or _LEAN.search(span.text) or not _DATED.search(span.text))
 
 
-def orient_times(found: Sequence[TimeSpan], said: datetime, tense: str) -> tuple[TimeSpan, ...]:
+def orient_times(found: Sequence[TimeSpan], said: datetime, tense: str, verb: str = "") -> tuple[TimeSpan, ...]:
     """Turn dates without a year: plans after ``said``, reports before."""
-    if tense in _AHEAD:
+    if tense in _AHEAD or verb in _ARRANGES:
         return tuple(_turn(span, 1) if span.end <= said else span for span in found)
     if tense in _BEHIND:
         return tuple(_turn(span, -1) if span.start > said else span for span in found)
@@ -199,6 +203,8 @@ def spell_out(span: TimeSpan, before: str) -> str:
     """Write a span as an absolute date: ``on 7 May 2023``.
     Its own words stay where they name a year or mean no date. ``before``: the text before it; a preposition there is not repeated."""
     words = span.text
+    if _TAKES.fullmatch(words):
+        return words
     if span.grain == "range" and (part := _THIS.search(words)):
         last = span.end - timedelta(seconds=1)
         unit = f"{_MONTHS[last.month - 1]} {last.year}" if part[1].lower() == "month" else str(last.year)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engrams.write.rules.clausesubject import CUT, PRONOUN, match_possessed
+from engrams.write.rules.clausesubject import CUT, LEAD, PRONOUN, match_possessed
 from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, PREPOSITIONS, find_lemma
 from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
@@ -19,7 +19,11 @@ FINITE = word_set(
 )
 
 
-_MODAL = frozenset(("would", "could", "will", "can", "'s"))
+_MODAL = frozenset(("would", "could", "should", "will", "can", "'s"))
+_QUANTITIES = word_set("all both everyone many most people some one two three four five six seven eight nine ten twelve twenty")
+_EFFECTS = frozenset(("brings", "feels", "gives", "helps", "keeps", "lets", "makes", "means"))
+_DAYS = frozenset(("last", "today", "tomorrow", "tonight", "yesterday"))
+_HEDGING = frozenset(("believe", "guess", "hope", "know", "reckon", "suppose", "think"))
 _RELATIVE = frozenset(("where", "which", "who", "when"))
 _PARTS = frozenset(("part", "parts", "one", "ones", "way", "time", "case"))
 _JOINTS = frozenset(("as", "where", "since", "after", "before", "once", "how", "then"))
@@ -28,7 +32,7 @@ _LONGEST = 28
 _STOPPERS = word_set("""
     but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
     thanks
-    especially although while since as with? not maybe hopefully so here
+    especially although while since as with? not maybe hopefully so here yes yeah send nobody me lucky tell sorry
     """)
 
 
@@ -62,11 +66,22 @@ def _stops(words: Sequence[ClauseToken], place: int, at: int) -> bool:
     following = words[place + 1].lower if place + 1 < len(words) else ""
     if lower in (":", "(", ")", ";", "...", "!", "?", "because") or (lower in CUT and place > at):
         return True
-    if lower == "and":
-        return following in PRONOUN or _starts_clause(words, place + 1) or _starts_predicate(words, place + 1)
+    if lower == "and" and place + 1 < len(words):
+        return _starts_another(words, place + 1)
     if lower == "so":
-        return place > at and (following in PRONOUN or following in ("my", "our", "that", "then"))
+        begins = following in PRONOUN or following in ("my", "our", "that", "then")
+        return place > at and (begins or (bool(following) and _starts_remark(words, place + 1)))
+    if lower == "i" and place > at and (following in _HEDGING or words[place - 1].lower in ("ago", "yesterday", "now")):
+        return words[place - 1].lower not in PRONOUN and following != ""
     return lower in _JOINTS and place > at and following in PRONOUN | {"i", "we", "my"}
+
+
+def _starts_another(words: Sequence[ClauseToken], at: int) -> bool:
+    """True if a sentence or a verb of its own follows "and"."""
+    after = words[at + 1].lower if at + 1 < len(words) else ""
+    if words[at].lower == "others" and after in ("do", "did", "ca", "can", "have"):
+        return True
+    return words[at].lower in PRONOUN or _starts_clause(words, at) or _starts_predicate(words, at) or _starts_statement(words, at)
 
 
 def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[str]) -> bool:
@@ -74,6 +89,10 @@ def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[s
     if place + 1 == len(words):
         return True
     following = words[place + 1].lower
+    if following == "its" and place + 2 < len(words) and (words[place + 2].lower in ADVERBS or words[place + 2].lower in DETERMINERS):
+        return True  # ", its a bit burnt"
+    if following == "just" and place + 2 < len(words) and words[place + 2].lower == "me":
+        return True
     return (
         following in PRONOUN
         or (following in _STOPPERS and not _is_also(words, place + 1))
@@ -87,7 +106,7 @@ def _joins_clause(words: Sequence[ClauseToken], place: int) -> bool:
     """True for ``, and we …`` and ``, and sold …``."""
     if place + 2 >= len(words) or words[place + 1].lower not in ("and", "or"):
         return False
-    return words[place + 2].lower in PRONOUN | {"my", "our"} or _starts_predicate(words, place + 2)
+    return words[place + 2].lower in PRONOUN | {"my", "our"} or _starts_predicate(words, place + 2) or _starts_statement(words, place + 2)
 
 
 def _find_aside(words: Sequence[ClauseToken], at: int, end: int) -> int:
@@ -121,14 +140,41 @@ def _is_also(words: Sequence[ClauseToken], at: int) -> bool:
 
 def _starts_remark(words: Sequence[ClauseToken], at: int) -> bool:
     """True if another sentence follows: ``, the effects are so cool``."""
-    if words[at].lower == "like":
+    first = words[at].lower
+    if first == "like":
         return at + 1 < len(words) and words[at + 1].lower in PRONOUN
-    if words[at].lower not in DETERMINERS and not words[at].lower.endswith("ing"):
+    if first in LEAD and _starts_timed(words, at):
+        return True
+    gerund = first.endswith("ing")
+    if not (gerund or first in DETERMINERS or first in _QUANTITIES):
         return False
     for word in words[at + 1 : at + 7]:
-        if word.lower in BE or word.lower in _MODAL:
+        if word.lower in BE or word.lower in _MODAL or (gerund and word.lower in _EFFECTS):
             return True
         if word.lower in CUT or word.lower in PRONOUN or word.lower in (",", "and", "who", ":"):
+            break
+    return not gerund and _tells_past(words, at)
+
+
+def _starts_statement(words: Sequence[ClauseToken], at: int) -> bool:
+    """True if a sentence follows "and"; a gerund may share its verb."""
+    return not words[at].lower.endswith("ing") and _starts_remark(words, at)
+
+
+def _starts_timed(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for a time before a subject: ``, last Sunday we``."""
+    subject = next((word.lower for word in words[at : at + 5] if word.lower not in LEAD), "")
+    return subject in PRONOUN and subject not in ("that", "this", "these", "those", "who", "what")
+
+
+def _tells_past(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for a noun and its verb: ``, the box only arrived``."""
+    for place in range(at + (1 if words[at].lower in _QUANTITIES else 2), min(at + 5, len(words))):
+        known = find_lemma(words[place].lower)
+        if known and known[1] & {"past", "s"} and "base" not in known[1]:
+            after = words[place + 1].lower if place + 1 < len(words) else "on"
+            return words[place - 1].lower not in DETERMINERS and after in PREPOSITIONS | DETERMINERS | ADVERBS | PRONOUN | _DAYS | {"more"}
+        if words[place].lower in PREPOSITIONS or not words[place].text[0].isalnum():
             return False
     return False
 
@@ -153,6 +199,8 @@ def _starts_predicate(words: Sequence[ClauseToken], at: int) -> bool:
     if known is None or at + 1 >= len(words):
         return False
     following = words[at + 1].lower
+    if known[0] in ("hope", "need", "want") and following == "to":
+        return True
     open_ended = following in DETERMINERS or following in PREPOSITIONS
     return ("past" in known[1] and ("base" not in known[1] or open_ended) and known[1] != {"part"}) or (
         bool(known[1] & {"base", "s"}) and (following in DETERMINERS or (lower in _PURE and following in PREPOSITIONS))

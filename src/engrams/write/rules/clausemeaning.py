@@ -15,7 +15,7 @@ from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
 _TRAILING = word_set(
-    "too though lol haha btw well now again lately recently ever either yet anymore longer instead especially and or but so"
+    "too though sorry lol haha btw well now again lately recently ever either yet anymore longer instead especially and or but so"
     " as for to with in on at of the a an my i really"
 )
 _OTHERS = word_set("you your yours yourself u ya")

@@ -79,7 +79,7 @@ def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
         if words[at].lower == "been":
             break
         at += 1
-    if at >= len(words) or len(words) - at < 3:
+    if at >= len(words) or len(words) - at < 3 or words[at + 1].text[0] in ",.;:!?":
         return _NONE
     lower = words[at].lower
     if lower == "been":
@@ -144,7 +144,11 @@ def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequenc
         case "present" if last.person == "other":
             return "s" in forms and open_ended
         case "present":
-            others = last.infinitive or any(word.lower in _OTHERS_VERB for word in last.rest)
+            others = (
+                last.infinitive
+                or (last.rest and last.rest[0].lower in ("i", "we"))
+                or any(word.lower in _OTHERS_VERB for word in last.rest)
+            )
             return "base" in forms and open_ended and not others
         case _:
             return False

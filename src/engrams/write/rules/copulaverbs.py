@@ -65,7 +65,7 @@ _ONE_VALUED = {"lives_in", "works_at", "from", "born_in", "grew_up_in", "studies
 _PRAISE = word_set("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early")
 _ROLES = ("a", "an", "the", "my", "our", "this", "that")
 _EMPTY_HEADS = word_set("""
-    ride fan one lot bit person people way thing mess man woman guy girl part kid adult human mom dad mother father parent believer
+    ride fan mix one lot bit person people way thing mess man woman guy girl part kid adult human mom dad mother father parent believer
     fighter friend
     idea shame pleasure fool wreck disaster failure loser winner mood huge big total reminder journey experience good great bad
     """)

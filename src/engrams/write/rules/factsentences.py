@@ -24,7 +24,7 @@ from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
 _SELF = re.compile(
-    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b",
+    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b(?!-)",
     re.IGNORECASE,
 )
 _THEY = {
@@ -99,6 +99,11 @@ def render_verb(clause: EnglishClause) -> str:
         return _agree_in_number(_render_past_verb(clause, surface, often, no, negated), clause)
     if clause.tense == "present" and _is_plural(clause):
         return f"{often}do not {word}" if negated else f"{often}{no}{word}"
+    return _agree_in_number(_render_other(clause, word, often, no, negated), clause)
+
+
+def _render_other(clause: EnglishClause, word: str, often: str, no: str, negated: bool) -> str:
+    """Render other tenses: ``is painting``, ``can swim``."""
     not_ = "not " if negated else ""
     match clause.tense:
         case "progressive":
@@ -172,6 +177,17 @@ def _render_be(clause: EnglishClause, often: str, negated: bool) -> str:
             return f"can{'not' if negated else ''} be"
         case _:
             return f"is {no}{often}".rstrip()
+
+
+_TAKEN = re.compile(r"\b(sp(?:en[dt]|ending|ends)|t(?:ake|akes|aking|ook)) (?:in|on) (?=\d|the week)")
+
+
+_DOUBLED = re.compile(r" the (?=the )|(?<= on) the (?=\d{1,2} [A-Z])")
+
+
+def smooth(sentence: str) -> str:
+    """Mend a time that is the object: ``took on 10 May off``."""
+    return _DOUBLED.sub(" ", _TAKEN.sub(r"\1 ", sentence))
 
 
 def _replace_pronoun(word: str, name: str) -> str:

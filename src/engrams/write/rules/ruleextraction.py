@@ -23,7 +23,7 @@ from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
 from engrams.write.rules.predicatetable import RELATIONS
-from engrams.write.rules.sentencesegmenter import ClauseToken, TextSentence, split_sentences, tokens
+from engrams.write.rules.sentencesegmenter import ClauseToken, Tense, TextSentence, split_sentences, tokens
 
 _MOST = 24
 
@@ -70,6 +70,8 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
         or line.lower().startswith(("to ", "me ", "when ", "how ", "what ", "the time", "my request"))
     ):
         return []
+    if speech.speaker != "the user" and not _OWN.search(line[1:]):
+        return []  # advice to the other speaker
     words = to_third_person(line, 0, len(line), (), speech.speaker)
     evidence = (speech.evidence(line),)
     return [
@@ -80,6 +82,7 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
     ]  # fmt: skip
 
 
+_OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
 _PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
 _RECENT = timedelta(days=62)
 _CLOSES = re.compile(r'[.,!?]*"')
@@ -131,11 +134,14 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
 _GUESSED = re.compile(
     r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it seems|may|maybe|might|perhaps|probably)\b[^.]{0,60}\bbecause\s*$", re.IGNORECASE
 )
+_COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.IGNORECASE)
 _PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
 
 
 def _is_supposed(before: str, clause: EnglishClause) -> bool:
-    """True for a guess or purpose: ``so I can write better``."""
+    """True for a guess, purpose or time to come: ``so I can draw``."""
+    if clause.tense in ("present", "perfect", "progressive", "future") and _COMING.search(before):
+        return True
     return _GUESSED.search(before) is not None or (clause.tense == "can" and _PURPOSE.search(before) is not None)
 
 
@@ -161,7 +167,7 @@ def _read_planned(
 def _read_clause(
     clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> list[CandidateStatement]:
-    times = clausedates.orient_times(times, speech.said_at, clause.tense)
+    times = clausedates.orient_times(times, speech.said_at, clause.tense, clause.verb)
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")
@@ -203,7 +209,7 @@ def _drop_times(words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]) -> tu
 def _to_candidate(
     reading: ClauseMeaning, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> CandidateStatement:
-    rest = trim_trailing(clause.rest)
+    rest = _keep_stranded(trim_trailing(clause.rest), clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
     found = clausedates.filter_within(times, start, clause.end)
     if reading.kind is Kind.PREFERENCE:
@@ -221,12 +227,12 @@ def _to_candidate(
     value = reading.value or factsentences.render_value(reading.object, text, found, name)
     if not clause.negated:
         words, value = factsentences.loosen_pointers(words, clause.verb), factsentences.loosen_pointers(value, clause.verb)
-    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at, used=clause.tense == "used")
+    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at, clause.tense)
     predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
     return CandidateStatement(
-        text=factsentences.build_sentence(subject.shown, verb, words, late),
+        text=factsentences.smooth(factsentences.build_sentence(subject.shown, verb, words, late)),
         kind=reading.kind,
         subject=subject.key,
         predicate=predicate,
@@ -246,6 +252,18 @@ def _to_candidate(
         effective_at=settled,
         reason=f"rule {clause.verb}",
     )
+
+
+def _keep_stranded(trimmed: tuple[ClauseToken, ...], whole: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:
+    """Keep the preposition of a relative clause: ``a fund I pay into``."""
+    last = len(trimmed)
+    if not 2 < last < len(whole) or any(word.lower not in _CLOSING for word in whole[last + 1 :]) or whole[last].lower not in PREPOSITIONS:
+        return trimmed
+    return whole[: last + 1] if any(word.lower in _CLAUSAL for word in trimmed[1:-1]) else trimmed
+
+
+_CLOSING = frozenset((",", "lately", "now", "today", "too"))
+_CLAUSAL = frozenset(("he", "i", "she", "that", "they", "we", "what", "which", "who"))
 
 
 def _spell_leading_time(text: str, when: TimeSpan) -> str:
@@ -278,7 +296,7 @@ def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: Cla
 
 
 def _resolve_validity(
-    reading: ClauseMeaning, found: Sequence[TimeSpan], when: TimeSpan | None, quote: str, said: datetime, *, used: bool
+    reading: ClauseMeaning, found: Sequence[TimeSpan], when: TimeSpan | None, quote: str, said: datetime, tense: Tense
 ) -> tuple[datetime | None, datetime | None]:
     """Return the start of validity, and the effective time."""
     lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
@@ -289,10 +307,10 @@ def _resolve_validity(
             # A move of last month holds now, whatever else was said in that month.
             recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
             return when.start, said if recent else min(when.end, said)
-        if used:
+        if tense == "used" or (reading.effect == "ends" and reading.event):
             return None, said
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)
-    return clausedates.duration_start(quote, said), said
+    return (None if tense in ("past", "was", "used") else clausedates.duration_start(quote, said)), said
 
 
 def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext, last: ClauseSubject | None) -> ClauseSubject | None:

@@ -62,7 +62,7 @@ _FICTION = re.compile(
 )
 _JOKE = re.compile(
     r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im kidding|kidding!|april fools?|lol jk"
-    r"|said no ?(?:one|body) ever|as if!)\b|(?:^|\s)/s\b"
+    r"|oh (?:sure|yeah|yes),? (?:i|we) (?:absolutely|definitely|just|totally)\b|said no ?(?:one|body) ever|as if!)\b|(?:^|\s)/s\b"
     r"|(?:\.{2,}|…)\s*not\b\W*$|\b(?:oh|ugh|yay|wow|great|fantastic|wonderful|argh|sigh)\b[^.?\n]{0,20}\b(?:love|enjoy|adore)\b[^.?\n]{0,12}"
     r"\b(?:getting|being|waiting|having|when|sitting|losing|mondays|traffic)\b"
     r"|\blove (?:mondays|being stuck|getting stuck|sitting in traffic|waiting in line)\b",
@@ -209,6 +209,7 @@ _WHOLE = {
     "'cause": "because",
     "cuz": "because",
     "coz": "because",
+    "bc": "because",
     "'em": "them",
     "u": "you",
 }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engrams.write.rules.englishlexicon import ADVERBS, BE, FORMS, HEDGES, MODALS, PREPOSITIONS, find_lemma
+from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, FREQUENCY, HEDGES, MODALS, PREPOSITIONS, find_lemma
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense
 
 _NOT = frozenset(("not", "n't", "never"))
 _JUST = frozenset(("already", "finally", "just", "once", "recently"))
+_REPEATED = frozenset(("daily", "each", "every", "lot", "news", "newspaper", "paper"))
 _AGO = frozenset(("ago", "last", "yesterday"))
 _GO = frozenset(("going", "gonna"))
 _AUXILIARIES: dict[str, Tense] = {
@@ -104,6 +105,8 @@ def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None =
         read.at += 1
         return _parse_bare(read, tense)
     if word in ("do", "does", "did") and (read.following in _NOT or read.following in ADVERBS or _is_base(read.following)):
+        if read.following in ADVERBS and (whole := _parse_main(replace(read), like)) and _is_determined(read):
+            return whole  # "does all the cooking"
         read.at += 1
         return _parse_bare(read, "past" if word == "did" else "present")
     if word == "been":
@@ -112,6 +115,19 @@ def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None =
         read.at += 2
         return _parse_bare(read, "used")
     return _parse_main(read, like)
+
+
+def _reads_once(read: _VerbReader) -> bool:
+    """True for ``I read the first scene``, not ``I read the news``."""
+    rest = [one.lower for one in read.words[read.at + 1 :]]
+    if len(rest) < 2 or rest[0] not in ("a", "an", "my", "that", "the", "this") or FREQUENCY.intersection(read.adverbs):
+        return False
+    return not read.words[read.at + 2].text[0].isupper() and not _REPEATED.intersection(rest)
+
+
+def _is_determined(read: _VerbReader) -> bool:
+    """True for ``all the cooking`` behind the verb."""
+    return read.at + 2 < len(read.words) and read.words[read.at + 2].lower in DETERMINERS
 
 
 def _is_base(word: str) -> bool:
@@ -132,7 +148,7 @@ def _parse_bare(read: _VerbReader, tense: Tense) -> VerbGroup | None:
         return VerbGroup("be", "be", tense, read.negated, read.hedged, read.adverbs, read.at)
     known = find_lemma(read.lower)
     if known is None:
-        return read.build_group(read.lower, tense) if read.lower.isalpha() and read.lower not in PREPOSITIONS else None
+        return read.build_group(read.lower, tense) if read.lower.isalpha() and read.lower not in PREPOSITIONS | DETERMINERS else None
     return read.build_group(known[0], tense) if "base" in known[1] else None
 
 
@@ -243,7 +259,9 @@ def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
         return read.build_group(verb, "progressive")
     if "past" in forms and word in ("quit", "set", "put", "cut", "hit", "shut", "split", "hurt", "spread", "burst", "beat"):
         return read.build_group(verb, "past")
-    if word == "read" and (_JUST.intersection(read.adverbs) or any(one.lower in _AGO for one in read.words[read.at :])):
+    if word == "read" and (
+        _reads_once(read) or _JUST.intersection(read.adverbs) or any(one.lower in _AGO for one in read.words[read.at :])
+    ):
         return read.build_group(verb, "past")
     if forms & {"base", "s"}:
         return read.build_group(verb, "present")

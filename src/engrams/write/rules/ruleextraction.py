@@ -139,7 +139,7 @@ _PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
 
 
 def _is_supposed(before: str, clause: EnglishClause) -> bool:
-    """True for a guess, purpose or time to come: ``so I can draw``."""
+    """True for a guess, purpose or later time: ``so I can draw``."""
     if clause.tense in ("present", "perfect", "progressive", "future") and _COMING.search(before):
         return True
     return _GUESSED.search(before) is not None or (clause.tense == "can" and _PURPOSE.search(before) is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.session.memorycommandparser import ParsedMemoryCommand, parse_command, parse_decision, parse_number
+from engrams.session.memorycommandparser import ParsedMemoryCommand, asks_to_forget, parse_command, parse_decision, parse_number
 
 
 @pytest.mark.covers("S4.50")
@@ -99,3 +99,19 @@ def test_numbers(text: str, number: int) -> None:
 def test_decisions(text: str, said: str) -> None:
     """Only a plain answer counts as one."""
     assert parse_decision(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Please forget that I am allergic to cashews.", True),
+        ("Hey, can you forget my address, please?", True),
+        ("Forget what I told you about Bob. I like tea.", False),
+        ("Forget Paris, Rome is where I live now", False),
+        ("Don't forget my keys", False),
+        ("What do you remember about me?", False),
+    ],
+)
+def test_a_request_to_forget_says_nothing_else(text: str, asked: bool) -> None:
+    """Only a sentence that asks to forget and says no more is such a request."""
+    assert asks_to_forget(text) is asked

@@ -201,3 +201,12 @@ def test_the_engine_has_it(engine: MemoryEngine) -> None:
     """`engine.control` answers without further ado."""
     shown = engine.control.turn("what do you remember about me?", scope=ANN)
     assert shown is not None and "Rex" in shown.reply
+
+
+def test_a_request_to_forget_is_not_recalled(engine: MemoryEngine) -> None:
+    """A message that asks to forget something is kept in the journal, and no search or prompt quotes it."""
+    asked = "Please forget that the boat is moored in Lund."
+    engine.observe([Turn(asked, session="s"), Turn("Done.", role="assistant", session="s")], scope=ANN)
+    for text in (str(engine.search("Where is the boat?", scope=ANN).hits), engine.context("Where is the boat moored?", scope=ANN).text):
+        assert "moored in Lund" in text and "forget" not in text
+    assert asked in active(engine)

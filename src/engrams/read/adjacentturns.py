@@ -10,7 +10,7 @@ from engrams.ports import RecordQuery
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.terms import terms
-from engrams.types import Hit, Kind, Record
+from engrams.types import UNSEARCHED, Hit, Kind, Record
 
 _LOOKED_AT = 4
 """Hits, best first, whose neighbours are looked for: each is one question to the store."""
@@ -72,6 +72,6 @@ def _is_question(record: Record) -> bool:
 def _find_beside(record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps) -> Record | None:
     asked = RecordQuery(request.reach, (Kind.TURN,), as_of=request.as_of, session=record.session, order=order, after=record.id, limit=1)
     found = deps.records.find(asked).records
-    if not found or found[0].id in request.already_shown or found[0].scope != record.scope:
+    if not found or found[0].id in request.already_shown or found[0].scope != record.scope or UNSEARCHED in found[0].meta:
         return None
     return found[0]

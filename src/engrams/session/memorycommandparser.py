@@ -91,6 +91,8 @@ _NO = re.compile(
 )
 _EVERY = re.compile(r"(?:all|both)(?: of them)?$", _FLAGS)
 
+_GOES_ON = re.compile(r"[.!?;:,\n]\s+\S")
+"""Sign that a text goes on after its first sentence or clause."""
 _REMEMBERED = re.compile(r"remember|recall|stored|saved|learned|memor", _FLAGS)
 
 _LONGEST = 400
@@ -130,6 +132,12 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
         if (match := _FORGET.match(plain)) and _OURS.search(plain):
             return ParsedMemoryCommand("forget", match["query"].strip(" ?.!\"'"))
     return None
+
+
+def asks_to_forget(text: str) -> bool:
+    """True for a sentence that asks to forget something, and says no more."""
+    asked = None if _GOES_ON.search(_strip_politeness(text)) else parse_command(text)
+    return asked is not None and asked.verb in ("forget", "forget_last", "forget_all")
 
 
 def parse_number(text: str) -> int:

@@ -29,11 +29,12 @@ from engrams.ports import (
 )
 from engrams.read.retrieval import asks_only
 from engrams.session.contextfingerprints import InjectedContextFingerprints
+from engrams.session.memorycommandparser import asks_to_forget
 from engrams.session.privacymodes import IncognitoSessions
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
-from engrams.types import Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
+from engrams.types import UNSEARCHED, Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
 from engrams.write.editcascade import restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
@@ -190,7 +191,7 @@ class TurnIngester:
             return TurnIngestResult(journaled.receipts)
         explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
         # One with the sender's own id is what that id names, also where another says the same.
-        marked = tuple(replace(put, record=self._mark_echoes(put.record)) for put in journaled.puts)
+        marked = tuple(replace(put, record=_hide_request(self._mark_echoes(put.record))) for put in journaled.puts)
         puts = tuple(replace(put, dedup=explicit and not put.record.external_id and put.record.status is Status.ACTIVE) for put in marked)
         if explicit and self._settings.write.infer_tags:
             puts = tuple(replace(put, record=_add_tags(put.record)) for put in puts)
@@ -320,6 +321,12 @@ class TurnIngester:
         if known:
             return replace(receipt, id=known, outcome="duplicate")
         return replace(receipt, outcome="incognito" if self._settings.incognito else receipt.outcome, pending=waiting)
+
+
+def _hide_request(record: Record) -> Record:
+    """Keep a request to forget out of searches: it repeats what is to be forgotten."""
+    asked = record.kind is Kind.TURN and record.role == "user" and asks_to_forget(record.text)
+    return replace(record, meta={**record.meta, UNSEARCHED: True}) if asked else record
 
 
 def _make_refusal(receipt: Receipt) -> RefusedError:

@@ -17,7 +17,7 @@ from engrams.errors import InputError, NotFoundError, RefusedError, ScopeError
 from engrams.settings import load
 from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
-from engrams.types import Scope, Status
+from engrams.types import Kind, Scope, Status
 
 ANN, BOB = ("user", "ann"), ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -166,6 +166,23 @@ def test_the_tools_are_plain_callables(memory: AgentMemory) -> None:
     assert list(manage["parameters"]["properties"]) == ["content", "action", "id"]
     assert manage["parameters"]["properties"]["action"]["enum"] == ["create", "update", "delete"]
     assert search["parameters"]["required"] == ["query"] and search["description"] and manage["description"]
+
+
+def test_a_wrong_call_of_a_tool_is_answered(memory: AgentMemory) -> None:
+    """A tool that a framework calls answers a model's slip with error and hint, as ``call`` does: no run ends by it."""
+    slips = [("", "delete", "nope"), ("", "create", ""), ("x", "update", ""), ("x" * 4_000_000, "create", "")]
+    for content, action, id in slips:
+        answer = memory.manage_memory(content, action, id)  # type: ignore[arg-type]
+        assert answer["error"] and "hint" in answer
+
+
+def test_one_statement_of_a_message_is_deleted(engine: MemoryEngine, memory: AgentMemory) -> None:
+    """A search shows the facts of a message with ids; deleting one leaves what else the message says."""
+    engine.add("I am allergic to cashews. My dog is called Bruno.", scope=ANN, kind=Kind.TURN)
+    facts = [fact for hit in memory.search_memory("cashews") for fact in hit.get("facts", ())]
+    memory.manage_memory(action="delete", id=next(fact["id"] for fact in facts if "cashews" in fact["text"]))
+    found = str([*memory.search_memory("What am I allergic to?"), *memory.search_memory("What is my dog called?")])
+    assert "cashews" not in found and "Bruno" in found
 
 
 @pytest.mark.covers("S1.13")

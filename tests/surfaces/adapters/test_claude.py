@@ -59,6 +59,25 @@ async def test_only_what_people_and_the_agent_said_is_memory(engine: MemoryEngin
     assert "We deploy with make release" in found and not any("zebra" in text.lower() or "brief" in text for text in found)
 
 
+async def test_a_transcript_goes_on_past_what_was_forgotten(engine: MemoryEngine) -> None:
+    """Entries that were forgotten or purged are missing, and the one after them follows the one before."""
+    store, roles = ClaudeSessionStore(engine, ANN), ("user", "assistant") * 3
+    said = [
+        entry(f"{n}", role, f"This is message {n} of the {role}.", parentUuid=f"{n - 1}" if n else None) for n, role in enumerate(roles)
+    ]
+    await store.append(MAIN, said)
+    turns = engine.list(scope=ANN, session="s", order="oldest").records
+    engine.forget(turns[2].id, scope=ANN)
+    engine.purge(turns[3].id, scope=ANN)
+    await store.append(MAIN, [entry("6", "user", "One more message.", parentUuid="5")])
+    left = await store.load(MAIN)
+    assert left is not None and [(one["uuid"], one["parentUuid"]) for one in left] == [
+        ("0", None), ("1", "0"), ("4", "1"), ("5", "4"), ("6", "5")
+    ]  # fmt: skip
+    engine.restore(turns[2].id, scope=ANN)
+    assert [one["uuid"] for one in await store.load(MAIN) or ()] == ["0", "1", "2", "4", "5", "6"]
+
+
 async def test_large_entries_are_kept_whole(engine: MemoryEngine) -> None:
     """An entry with half a megabyte of a tool's output comes back as it was."""
     store, large = ClaudeSessionStore(engine, ANN), entry("9", "user", [{"type": "tool_result", "content": "line\n" * 100_000}])

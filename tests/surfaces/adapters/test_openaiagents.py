@@ -133,6 +133,22 @@ async def test_what_is_forgotten_elsewhere_leaves_the_history(engine: MemoryEngi
     assert await session.get_items() == []
 
 
+async def test_reasoning_goes_with_its_answer(engine: MemoryEngine) -> None:
+    """What a model thought comes back with its answer or call, and not where that was purged."""
+    session = OpenAIAgentsSession("s", engine, ANN)
+    thought, call = (
+        {"type": "reasoning", "id": "rs", "summary": []},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+    )
+    answer = {"role": "assistant", "content": "The kettle is green."}
+    said = [{"role": "user", "content": "Look at it."}, thought, call, thought, answer, {"role": "user", "content": "I like that."}]
+    await session.add_items(said)
+    assert await session.get_items() == said
+    (told,) = [turn for turn in engine.list(scope=ANN).records if "kettle" in turn.text]
+    engine.purge(told.id, scope=ANN)
+    assert await session.get_items() == [said[0], thought, call, said[5]]
+
+
 async def test_a_cancelled_change_is_made_whole(engine: MemoryEngine) -> None:
     """Whoever cancels a change finds it made when the cancellation comes back; one that cannot be made leaves the session usable."""
     session = OpenAIAgentsSession("s1", engine, ANN)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engrams.agentactions import ACTIONS, Action
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.types import NO_META, Json, Kind, Meta, Record, Scope, ScopeInput
+from engrams.types import NO_META, Hit, Json, Kind, Meta, Record, Scope, ScopeInput, Status
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -59,9 +59,10 @@ class AgentMemory:
     def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """Find memories that answer a query, best first.
 
-        Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker."""
+        Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker, and the facts learned from it (``facts``:
+        id and text), where there are any."""
         found = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
-        return [{**_snippet_to_dict(hit.record), "score": round(hit.score, 4)} for hit in found.hits]
+        return [{**_snippet_to_dict(hit.record), "score": round(hit.score, 4), **_facts_to_dict(hit)} for hit in found.hits]
 
     def flush(self, messages: Sequence[Mapping[str, Any]], session: str = "", reason: Literal["trim", "overflow", "note"] = "trim") -> bool:
         """Store messages that leave the context; False: they hold nothing.
@@ -92,14 +93,20 @@ class AgentMemory:
     def manage_memory(self, content: str = "", action: Action = "create", id: str = "") -> dict[str, Json]:
         """Remember something for later, or change or delete a memory.
 
-        To change or delete, give the id that search_memory showed."""
-        return {"id": self.manage(content, action, id), "action": action}
+        To change or delete, give the id that search_memory showed: that of one of its facts to delete only this."""
+        try:
+            return {"id": self.manage(content, action, id), "action": action}
+        except EngramsError as problem:
+            return _error_to_dict(problem)
 
-    def search_memory(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
+    def search_memory(self, query: str, limit: int = 10) -> Json:
         """Search memories of earlier conversations.
 
         Use it before saying that something is not known."""
-        return self.search(query, min(limit, _MOST))
+        try:
+            return self.search(query, min(limit, _MOST))
+        except EngramsError as problem:
+            return _error_to_dict(problem)
 
     def schemas(self) -> list[dict[str, Json]]:
         """Return both tools as JSON schemas, with permitted actions only."""
@@ -120,7 +127,7 @@ class AgentMemory:
                 raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {', '.join(tools)}.")
             return json.dumps(tools[name](**_check_arguments(name, arguments)), ensure_ascii=False)
         except EngramsError as problem:
-            return json.dumps({"error": problem.message, "hint": problem.hint}, ensure_ascii=False)
+            return json.dumps(_error_to_dict(problem), ensure_ascii=False)
 
     def _get_visible(self, id: str) -> Record:
         """Get a record visible in this scope. NotFoundError: it is elsewhere."""
@@ -129,6 +136,15 @@ class AgentMemory:
         if self.scope.is_owner or record.scope in self.scope.chain() or record.scope.labels[:size] == self.scope.labels:
             return record
         raise NotFoundError(f"There is no memory {id!r} here.", hint="A search shows the ids.")
+
+
+def _error_to_dict(problem: EngramsError) -> dict[str, Json]:
+    return {"error": problem.message, "hint": problem.hint}
+
+
+def _facts_to_dict(hit: Hit) -> dict[str, Json]:
+    facts = [{"id": fact.id, "text": fact.text} for fact in hit.facts if fact.status is Status.ACTIVE]
+    return {"facts": facts} if facts else {}
 
 
 def _snippet_to_dict(record: Record) -> dict[str, Json]:

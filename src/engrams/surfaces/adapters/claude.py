@@ -42,8 +42,9 @@ class ClaudeSessionStore:
         await run_to_end(self._open(key).append, [_to_journal_item(entry, side) for entry in entries])
 
     async def load(self, key: Mapping[str, str]) -> list[Any] | None:
-        """Return a transcript's entries in order; None if there are none."""
-        return await asyncio.to_thread(self._open(key).read) or None
+        """Return a transcript's entries in order; None if there are none.
+        One whose parent was forgotten or purged follows the entry that is left before it."""
+        return _link_parents(await asyncio.to_thread(self._open(key).read)) or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """List a project's sessions.
@@ -89,6 +90,16 @@ class ClaudeSessionStore:
         records = self._list_records({**place, "subpath": key["subpath"]} if key.get("subpath") else place)
         if records:
             self._engine.purge([record.id for record in records], scope=self._scope, later=True)
+
+
+def _link_parents(entries: Sequence[Any]) -> list[Any]:
+    """Link entries past those that are gone, for a resumed session follows parents."""
+    known, before, linked = {entry.get("uuid") for entry in entries}, None, []
+    for entry in entries:
+        lost = entry.get("parentUuid") is not None and entry["parentUuid"] not in known
+        linked.append({**entry, "parentUuid": before} if lost and before else entry)
+        before = entry.get("uuid") or before
+    return linked
 
 
 def _get_mtime(records: Sequence[Record]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -67,9 +67,10 @@ class FrameworkItemJournal:
         """Store items in one durable write."""
         if not items:
             return
-        if any(item.key for item in items):
-            self._finish_erasing()
-        receipts = self._engine.write_turns([self._to_turn(item) for item in items], self.scope, Kind.TURN)
+        turns = [self._to_turn(item) for item in items]
+        if keys := {turn.external_id for turn in turns} - {""}:
+            self._finish_erasing(keys)
+        receipts = self._engine.write_turns(turns, self.scope, Kind.TURN)
         if self._engine.settings.enabled and any(receipt.outcome == "refused" for receipt in receipts):
             raise RefusedError("An item was not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
 
@@ -101,9 +102,10 @@ class FrameworkItemJournal:
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
         return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
 
-    def _finish_erasing(self) -> None:
-        """Purge what was only forgotten, which frees its keys."""
-        if ids := [record.id for record in self._list_records("oldest", (Status.FORGOTTEN,))]:
+    def _finish_erasing(self, keys: Collection[str]) -> None:
+        """Purge what was only forgotten and has one of these keys, to free them."""
+        away = self._list_records("oldest", (Status.FORGOTTEN,))
+        if ids := [record.id for record in away if record.external_id in keys]:
             self._engine.purge(ids, scope=self.scope)
 
     def _list_records(self, order: Order, statuses: Sequence[Status] = KEPT) -> Iterator[Record]:

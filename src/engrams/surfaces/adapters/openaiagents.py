@@ -13,6 +13,7 @@ from engrams.types import Role, ScopeInput
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
+_PEOPLE = ("user", "system", "developer")
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
 
@@ -36,7 +37,7 @@ class OpenAIAgentsSession:
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the latest ``limit`` items (all if negative), oldest first."""
         most = getattr(self.session_settings, "limit", None) if limit is None else limit
-        return await asyncio.to_thread(self._journal.read, None if most is None or most < 0 else most)
+        return _drop_lone_reasoning(await asyncio.to_thread(self._journal.read, None if most is None or most < 0 else most))
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Store items in one durable write."""
@@ -49,6 +50,12 @@ class OpenAIAgentsSession:
     async def clear_session(self) -> None:
         """Erase the conversation, with what was learned from it alone."""
         await run_to_end(self._journal.clear)
+
+
+def _drop_lone_reasoning(items: Sequence[Any]) -> list[Any]:
+    """Drop reasoning whose answer was forgotten: the API refuses it alone."""
+    after = [*items[1:], {"role": "user"}]
+    return [item for item, then in zip(items, after, strict=False) if item.get("type") != "reasoning" or then.get("role") not in _PEOPLE]
 
 
 def _to_journal_item(item: Mapping[str, Any]) -> FrameworkItem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,32 @@ from pydantic import TypeAdapter
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
+from engrams.agentactions import ACTIONS, Action
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import Condition, Where
 from engrams.surfaces.adapters.agentmemory import AgentMemory
-from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, FrameworkItem, FrameworkItemJournal, hash_key, list_items, make_silent_item
-from engrams.types import Record, Scope, ScopeInput, Turn
+from engrams.surfaces.adapters.itemjournal import (
+    ITEM,
+    KEPT,
+    FrameworkItem,
+    FrameworkItemJournal,
+    hash_key,
+    list_items,
+    make_silent_item,
+    read_item,
+)
+from engrams.types import Record, Role, Scope, ScopeInput, Status, Turn
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 _ADAPTER = "pydantic-ai"
+_ONCE = (*KEPT, Status.FORGOTTEN)
+"""Statuses of entries that are still there, shown or not."""
 _ENTRY: TypeAdapter[ConversationEntry] = TypeAdapter(ConversationEntry)
 _RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 
@@ -32,16 +44,21 @@ _RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 class PydanticAIToolset(FunctionToolset[Any]):
     """The tools ``search_memory`` and ``manage_memory`` of a scope."""
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, id: str = "engrams", **fields: Any) -> None:
-        """Make tools for one scope. ``fields``: those of ``FunctionToolset``."""
-        memory = AgentMemory(engine, scope)
-        super().__init__([memory.search_memory, memory.manage_memory], id=id, **fields)
+    def __init__(
+        self, engine: MemoryEngine, scope: ScopeInput, *, permitted: Collection[Action] = ACTIONS, id: str = "engrams", **fields: Any
+    ) -> None:
+        """Make tools for one scope.
+
+        ``permitted``: the actions of ``manage_memory``, which is left out where there are none. ``id``: of the toolset, unique in an agent.
+        ``fields``: the others of ``FunctionToolset``, such as ``max_retries``."""
+        memory = AgentMemory(engine, scope, permitted=permitted)
+        super().__init__([memory.search_memory, *([memory.manage_memory] if memory.permitted else [])], id=id, **fields)
 
 
 class PydanticAIMemory(AbstractCapability[Any]):
     """Memory of a scope, for ``Agent(capabilities=[…])``.
 
-    Each request is given what the prompt needs, in that request only; when the run ends, what was said is stored."""
+    Each request is given what the prompt needs, in that request only. The prompt is stored when the run begins, answers when it ends."""
 
     def __init__(
         self, engine: MemoryEngine, scope: ScopeInput, *, tokens: int | None = None, tools: bool = True, store: bool = True
@@ -53,6 +70,7 @@ class PydanticAIMemory(AbstractCapability[Any]):
         self._engine, self._scope, self._tokens = engine, Scope.of(scope), tokens
         self._tools, self._store = tools, store
         self._recalled: dict[str, str] = {}
+        self._kept: set[tuple[Role, str]] = set()
 
     async def for_run(self, ctx: RunContext[Any]) -> PydanticAIMemory:
         """Return one with a run's own state."""
@@ -74,15 +92,24 @@ class PydanticAIMemory(AbstractCapability[Any]):
                 break
         return request_context
 
+    async def before_run(self, ctx: RunContext[Any]) -> None:
+        """Recall for the prompt, then store it: a run that fails loses nothing."""
+        if said := "" if ctx.prompt is None else _read_text([ModelRequest([UserPromptPart(ctx.prompt)])], "user"):
+            await self._recall(said)
+            await self._keep(ctx, [("user", said)])
+
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Store what was said in the run."""
-        said = [
-            (role, text) for message in result.new_messages() for role in ("user", "assistant") if (text := _read_text([message], role))
-        ]
-        turns = [Turn(text, "user" if role == "user" else "assistant", session=ctx.conversation_id or "") for role, text in said]
+        """Store what else was said in the run."""
+        roles: tuple[Role, ...] = ("user", "assistant")
+        said = [(role, text) for message in result.new_messages() for role in roles if (text := _read_text([message], role))]
+        await self._keep(ctx, said)
+        return result
+
+    async def _keep(self, ctx: RunContext[Any], said: Sequence[tuple[Role, str]]) -> None:
+        turns = [Turn(text, role, session=ctx.conversation_id or "") for role, text in said if (role, text) not in self._kept]
         if turns and self._store:
             await asyncio.to_thread(self._engine.observe, turns, scope=self._scope)
-        return result
+        self._kept.update(said)
 
     async def _recall(self, asked: str) -> str:
         """Recall once for a prompt, so that a run's requests begin alike."""
@@ -95,13 +122,13 @@ class PydanticAIMemory(AbstractCapability[Any]):
 class PydanticAIConversationStore(ConversationStore):
     """Conversations in memory, each message stored once.
 
-    What people and the model said becomes turns of memory; calls of tools, results and the records are kept for the conversation alone.
+    What people and the model said becomes turns of memory, in the session of that name; calls of tools, results and the records are kept
+    for the conversation alone. A message that was forgotten or purged is left out of the history, and the rest of it loads.
     Deleting a conversation erases the messages that no other one reaches."""
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Keep the conversations of one scope of memory."""
         self._engine, self._place = engine, Scope.of(scope)
-        self._entries = FrameworkItemJournal(engine, self._place, _ADAPTER, {"holds": "entry"}, "")
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""
@@ -134,31 +161,44 @@ class PydanticAIConversationStore(ConversationStore):
         return _ENTRY.validate_python(held.meta[ITEM]["data"])
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """Return the last entries up to ``head_id``, in order.
+        """Return the last entries up to ``head_id``, in order, without those that were forgotten.
 
-        KeyError: one is missing."""
+        KeyError: there never was such an entry."""
         return await asyncio.to_thread(self._read_history, head_id, limit)
 
     def _read_history(self, head: str | None, limit: int | None) -> list[ConversationEntry]:
         """Follow a history back through pages of entries, newest first."""
-        pages = list_items(self._engine, self._place, _mark("entry"), "newest")
-        known: dict[str, Any] = {}
+        pages = list_items(self._engine, self._place, _mark("entry"), "newest", statuses=_ONCE)
+        known: dict[str, Record] = {}
+        parents: dict[str, str | None] = {}
         found: list[ConversationEntry] = []
-        at = head
+        at, whole = head, True
         while at is not None and (limit is None or len(found) < limit):
+            if at not in known and self._find("entry", at, _ONCE) is None:
+                parents = parents or self._read_parents()
+                at, whole = parents[at], False
+                continue
             while at not in known:
-                held = next(pages, None)
-                if held is None:
-                    raise KeyError(at)
-                data = held.meta[ITEM]["data"]
-                known[data["id"]] = data
-            found.append(_ENTRY.validate_python(known.pop(at)))
-            at = found[-1].parent_id
-        return found[::-1]
+                held = next(pages)
+                known[held.meta[ITEM]["data"]["id"]] = held
+            held = known.pop(at)
+            entry = _ENTRY.validate_python(read_item(held)["data"])
+            if held.status in KEPT:
+                found.append(entry)
+            at, whole = entry.parent_id, whole and held.status in KEPT
+        return found[::-1] if whole else _drop_lone_returns(found[::-1])
 
-    def _find(self, holds: str, key: str) -> Record | None:
+    def _read_parents(self) -> dict[str, str | None]:
+        """Map every entry that was ever stored to the one before it."""
+        chains = list_items(self._engine, self._place, _mark("chain"))
+        return {name: before for chain in chains for name, before in chain.meta[ITEM]["data"].items()}
+
+    def _find(self, holds: str, key: str, statuses: Sequence[Status] = KEPT) -> Record | None:
         where = Where("and", (Condition("external_id", "eq", hash_key(_ADAPTER, holds, key)), Condition("scope", "eq", self._place.key)))
-        return next(iter(self._engine.list(scope=self._place, statuses=KEPT, where=where, limit=1).records), None)
+        return next(iter(self._engine.list(scope=self._place, statuses=statuses, where=where, limit=1).records), None)
+
+    def _open(self, holds: str, session: str = "") -> FrameworkItemJournal:
+        return FrameworkItemJournal(self._engine, self._place, _ADAPTER, {"holds": holds}, session)
 
     def _find_record(self, conversation: str) -> Record | None:
         return self._find("record", conversation)
@@ -167,14 +207,15 @@ class PydanticAIConversationStore(ConversationStore):
         held = self._find_record(record.conversation_id)
         if (None if held is None else _load_record(held).revision) != expected:
             raise ConversationConflict(record.conversation_id)
-        known = {entry.id for entry in entries}
-        if record.head_id is not None and record.head_id not in known and self._find("entry", record.head_id) is None:
+        head, known = record.head_id, {entry.id: entry.parent_id for entry in entries}
+        if head is not None and head not in known and self._find("entry", head) is None and head not in self._read_parents():
             raise ConversationConflict(record.conversation_id)
-        self._entries.append([_to_journal_item(entry) for entry in entries])
+        if known:  # the way past an entry outlives it
+            self._open("chain").append([make_silent_item(known)])
+        self._open("entry", record.conversation_id).append([_to_journal_item(entry) for entry in entries])
         data = _RECORD.dump_python(record, mode="json")
         if held is None:
-            journal = FrameworkItemJournal(self._engine, self._place, _ADAPTER, {"holds": "record"}, "")
-            journal.append([make_silent_item(data, record.conversation_id)])
+            self._open("record").append([make_silent_item(data, record.conversation_id)])
             kept = self._find_record(record.conversation_id)
             if kept is None or _load_record(kept).revision != record.revision:
                 raise ConversationConflict(record.conversation_id)
@@ -190,11 +231,13 @@ class PydanticAIConversationStore(ConversationStore):
         if held is None or _load_record(held).revision != expected:
             raise ConversationConflict(conversation)
         others = [_load_record(each) for each in list_items(self._engine, self._place, _mark("record")) if each.id != held.id]
-        entries = {each.meta[ITEM]["data"]["id"]: each for each in list_items(self._engine, self._place, _mark("entry"))}
-        reached = _reach((tip for other in others for tip in (other.head_id, *other.branches)), entries)
+        entries = {each.meta[ITEM]["data"]["id"]: each for each in list_items(self._engine, self._place, _mark("entry"), statuses=_ONCE)}
+        parents = self._read_parents()
+        reached = _reach((tip for other in others for tip in (other.head_id, *other.branches)), parents)
         mine = _load_record(held)
-        lost = _reach((mine.head_id, *mine.branches), entries) - reached
-        self._engine.purge([held.id, *(entries[one].id for one in lost)], scope=self._place)
+        lost = _reach((mine.head_id, *mine.branches), parents) - reached
+        chains = [each.id for each in list_items(self._engine, self._place, _mark("chain")) if lost.issuperset(each.meta[ITEM]["data"])]
+        self._engine.purge([held.id, *(entries[one].id for one in lost if one in entries), *chains], scope=self._place)
 
 
 def _mark(holds: str) -> dict[str, str]:
@@ -205,26 +248,40 @@ def _load_record(held: Record) -> ConversationRecord:
     return _RECORD.validate_python(held.meta[ITEM]["data"])
 
 
-def _reach(tips: Iterable[str | None], entries: dict[str, Record]) -> set[str]:
+def _reach(tips: Iterable[str | None], parents: Mapping[str, str | None]) -> set[str]:
     """Collect ids of entries on the histories that end in ``tips``."""
     found: set[str] = set()
     for tip in tips:
         at = tip
-        while at is not None and at in entries and at not in found:
+        while at is not None and at in parents and at not in found:
             found.add(at)
-            at = entries[at].meta[ITEM]["data"]["parent_id"]
+            at = parents[at]
     return found
+
+
+def _drop_lone_returns(entries: Sequence[ConversationEntry]) -> list[ConversationEntry]:
+    """Drop results of tools whose call was forgotten."""
+    called = {part.tool_call_id for entry in entries for part in entry.message.parts if isinstance(part, ToolCallPart)}
+    kept = []
+    for entry in entries:
+        parts = [part for part in entry.message.parts if not isinstance(part, ToolReturnPart) or part.tool_call_id in called]
+        if len(parts) == len(entry.message.parts):
+            kept.append(entry)
+        elif parts:
+            kept.append(replace(entry, message=replace(entry.message, parts=parts)))
+    return kept
 
 
 def _to_journal_item(entry: ConversationEntry) -> FrameworkItem:
     data = _ENTRY.dump_python(entry, mode="json")
-    for role in ("user", "assistant"):
+    roles: tuple[Role, ...] = ("user", "assistant")
+    for role in roles:
         if text := _read_text([entry.message], role):
-            return FrameworkItem(data, text, "user" if role == "user" else "assistant", key=entry.id)
+            return FrameworkItem(data, text, role, key=entry.id)
     return make_silent_item(data, entry.id)
 
 
-def _read_text(messages: Iterable[ModelMessage], role: str) -> str:
+def _read_text(messages: Iterable[ModelMessage], role: Role) -> str:
     """Join what the user (or the assistant) said."""
     found: list[str] = []
     for message in messages:

@@ -93,7 +93,7 @@ class ClaudeSessionStore:
 
 
 def _link_parents(entries: Sequence[Any]) -> list[Any]:
-    """Link entries past those that are gone, for a resumed session follows parents."""
+    """Link entries past those that are gone: a session follows parents."""
     known, before, linked = {entry.get("uuid") for entry in entries}, None, []
     for entry in entries:
         lost = entry.get("parentUuid") is not None and entry["parentUuid"] not in known

@@ -103,7 +103,7 @@ class FrameworkItemJournal:
         return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
 
     def _finish_erasing(self, keys: Collection[str]) -> None:
-        """Purge what was only forgotten and has one of these keys, to free them."""
+        """Purge what was only forgotten and holds one of these keys."""
         away = self._list_records("oldest", (Status.FORGOTTEN,))
         if ids := [record.id for record in away if record.external_id in keys]:
             self._engine.purge(ids, scope=self.scope)

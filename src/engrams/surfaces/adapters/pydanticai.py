@@ -93,7 +93,7 @@ class PydanticAIMemory(AbstractCapability[Any]):
         return request_context
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
-        """Recall for the prompt, then store it: a run that fails loses nothing."""
+        """Recall for the prompt, then store it, however the run ends."""
         if said := "" if ctx.prompt is None else _read_text([ModelRequest([UserPromptPart(ctx.prompt)])], "user"):
             await self._recall(said)
             await self._keep(ctx, [("user", said)])
@@ -161,7 +161,7 @@ class PydanticAIConversationStore(ConversationStore):
         return _ENTRY.validate_python(held.meta[ITEM]["data"])
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """Return the last entries up to ``head_id``, in order, without those that were forgotten.
+        """Return the last entries up to ``head_id``, without forgotten ones.
 
         KeyError: there never was such an entry."""
         return await asyncio.to_thread(self._read_history, head_id, limit)

@@ -135,7 +135,7 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
 
 
 def asks_to_forget(text: str) -> bool:
-    """True for a sentence that asks to forget something, and says no more."""
+    """True for a request to forget something that says no more."""
     asked = None if _GOES_ON.search(_strip_politeness(text)) else parse_command(text)
     return asked is not None and asked.verb in ("forget", "forget_last", "forget_all")
 

@@ -324,7 +324,7 @@ class TurnIngester:
 
 
 def _hide_request(record: Record) -> Record:
-    """Keep a request to forget out of searches: it repeats what is to be forgotten."""
+    """Keep a request to forget out of searches."""
     asked = record.kind is Kind.TURN and record.role == "user" and asks_to_forget(record.text)
     return replace(record, meta={**record.meta, UNSEARCHED: True}) if asked else record
 

@@ -92,7 +92,10 @@ def draw_all(browser: Browser, url: str, language: str = "en-GB") -> None:
                     ask(page)
                 page.wait_for_selector("[aria-busy=true]", state="detached")
                 page.wait_for_timeout(1500)
-                page.screenshot(path=ALL / f"{view}-{size['width']}-{scheme}-{language[:2]}.png", full_page=True)
+                page.set_viewport_size({**size, "height": page.evaluate("document.documentElement.scrollHeight")})
+                page.wait_for_timeout(500)
+                page.screenshot(path=ALL / f"{view}-{size['width']}-{scheme}-{language[:2]}.png")
+                page.set_viewport_size(size)
             context.close()
 
 

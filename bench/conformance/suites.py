@@ -93,10 +93,10 @@ SUITES = (
     Suite(
         "Anthropic memory tool",
         "replace_anthropic",
-        ("[anthropic]", "anthropic==2.11.0"),
-        "anthropic==2.11.0",
+        ("[anthropic]", "anthropic==2.12.0"),
+        "anthropic==2.12.0",
         ("tests/lib/tools/memory_tools/test_filesystem.py",),
     ),
     Suite("LangChain retriever and store", "contracts_langchain", ("[langchain]", "langchain-tests==1.1.9")),
-    Suite("Claude session store", "contracts_claude", ("[claude]", "claude-agent-sdk==0.2.186")),
+    Suite("Claude session store", "contracts_claude", ("[claude]", "claude-agent-sdk==0.2.187")),
 )

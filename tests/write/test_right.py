@@ -108,6 +108,8 @@ SILENT = (
     "If I were rich I'd live in Monaco.",
     # It says no what, of what, or who.
     "I got some good advice",
+    "We ate good food",
+    "I've tested the endpoint with a sample request",
     "We have the power to change our future",
     "I kept pushing",
     "My aunt sings. I started when I was nine.",

@@ -97,12 +97,13 @@ _ADDRESSED = re.compile(r"\byour?s?\b", re.IGNORECASE)
 _TALKED = frozenset(("whenned", "is_whenned"))
 _SUBJECT = re.compile(r"^(?:the user|\S+)(?:'s \w+)? ", re.IGNORECASE)
 _NUMBER = r"(?:\d+|dozen|five|four|hundred|six|ten|thousand|three|two)"
+_AUXILIARY = r"^(?:(?:has|is|was|not|been|still|just|trying|to) )*"
 _OBJECTLESS = re.compile(
     "|".join(
         (
             # the bare name of a thing known to both
             (
-                r"^(?:(?:has|is|was|not|been|still|just|trying|to) )*\w+ (?:(?:on|with) )?the (?:[\w-]+ )?(?:app|application|attributes"
+                rf"{_AUXILIARY}\w+ (?:(?:on|with) )?the (?:[\w-]+ )?(?:app|application|attributes"
                 r"|code|database|destination|details|difficulties|endpoint|errors?|features?|form|function|images|issues?|layout"
                 r"|metrics|modal|page|part|problem"
                 r"|quer(?:y|ies)|questions?|request|response|script|server|speed|task|time|venue|website)$"
@@ -114,6 +115,8 @@ _OBJECTLESS = re.compile(
             ),
             r"\b(?:an?|any|the) (?:(?:digital|hard|paper|physical|signed|written) )?(?:copy|list|recipe|sample|turnout|version)$",
             r"^has (?:double-)?checked (?:the|their|that|all) (?:[\w-]+ )?[\w-]+$",
+            rf"{_AUXILIARY}\w+ the (?:code|endpoint|error|form|function|issue|modal|page|script) (?:to|with)\b",
+            r"\b(?:got|received) an? \d+ [A-Z]+ response\b|\bthe necessary \w+$|\b(?:achieve|get|reach) an? \d+% \w+ \w+$|\bmore ways\b",
             # a verb without its object
             (
                 r"^(?:(?:does|did|has|is|was|not|been|still|usually) )*(?:go|goes|going|do|does|doing|play|plays|playing|try|trying)"
@@ -138,13 +141,13 @@ _COMMON = word_set("""
     """)
 _EMPTY = VAGUE | word_set("""
     ability adventure advice amazing ambition ambitions awesome bad battle better big boost brand challenge challenges chat
-    conversation cool crazy decent different dream dreams energy event events exciting experience experiences eye-opening fantastic
-    favorite few first food free full fun games goal goals great growth happiness heart hearts huge hurdles impact incredible insane
-    inspiration interesting journey joy leads little lovely luck main major milestone new next nice old opportunities opportunity
-    options other own passion path personal place places positive possible potential power praise pretty progress project projects
-    purpose quite real response setback setbacks simple skill skills small special spot stories story strength strengths struggles
-    success super surge sweet talent talents tasty things thrilling tips top topic tough tour trip turnout unique valuable whole
-    wicked wild win wonderful work years yummy
+    conversation cool crazy decent delicious different dream dreams energy event events exciting experience experiences eye-opening
+    fantastic favorite few first food free full fun games goal goals great growth happiness heart hearts huge hurdles impact
+    incredible insane inspiration interesting journey joy kinds leads little lovely luck main major milestone new next nice old
+    opportunities opportunity options other own passion path personal place places positive possible potential power praise pretty
+    progress project projects purpose quite real response setback setbacks simple skill skills small special spot stories story
+    strength strengths struggles success super surge sweet talent talents tasty things thrilling tips top topic tough tour treat trip
+    turnout unique valuable whole wicked wild win wonderful years young yummy
     """)
 _LIGHT = word_set("""
     achieve achieved been did do does doing enjoyed experienced explored exploring faced facing gained gave get gets getting give
@@ -217,4 +220,5 @@ def _is_empty(candidate: CandidateStatement, text: str, quote: str) -> bool:
     told = [word for word in words if word.lower() not in STOP]
     if _GROUP.match(quote) and any(word in _COMMON for word in told):
         return True  # "we have the power to make a difference" is a saying
-    return all(word in _EMPTY or word in _LIGHT for word in told)
+    meant = [word for word in told if word not in _EMPTY and word not in _LIGHT]
+    return not meant or (len(meant) == 1 and candidate.kind is Kind.FACT and any(word in _EMPTY for word in told))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
 from http import HTTPStatus
+from inspect import iscoroutinefunction as is_async
+from inspect import signature
 from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
@@ -121,10 +125,16 @@ async def handle_http_error(_: Request, fault: Exception) -> Response:
 
 
 def limited_route(text_bytes: int) -> type[APIRoute]:
-    """Create a route class that limits the size of bodies."""
+    """Create a route class that limits the size of bodies.
+
+    What its functions answer is written as JSON in their own thread; the framework would check it first, in another one."""
     most = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
 
     class SizeLimitedRoute(APIRoute):
+        def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+            status = options.get("status_code") or 200
+            super().__init__(path, endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status), **options)
+
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
 
@@ -137,6 +147,21 @@ def limited_route(text_bytes: int) -> type[APIRoute]:
             return handle
 
     return SizeLimitedRoute
+
+
+def _answer_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+    """Write the answer of an endpoint as JSON, unless it sets headers through a parameter."""
+    if any(each.annotation in (Response, "Response") for each in signature(endpoint).parameters.values()):
+        return endpoint
+
+    @wraps(endpoint)
+    def answer(*args: Any, **values: Any) -> Any:
+        found = endpoint(*args, **values)
+        if not isinstance(found, BaseModel):
+            return found
+        return Response(found.__pydantic_serializer__.to_json(found, by_alias=True), status, media_type="application/json")
+
+    return answer
 
 
 def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:

@@ -7,14 +7,18 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx2
 import pytest
+from tests.surfaces.http.running import running
 
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
+from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.server import address, check_settings, listen, serve
+from engrams.testing import temp_engine
 
 RUN = "from engrams.settings import load; from engrams.surfaces.http.server import serve; serve(load().settings)"
 
@@ -84,3 +88,17 @@ def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals)
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
     assert not (home / "memory.db-wal").exists()
+
+
+def test_a_head_without_an_end_is_cut_off() -> None:
+    """A client that sends headers for ever is disconnected after some of them; one whose head comes in pieces is answered."""
+    with temp_engine() as engine, running(create_app(engine, engine.settings)) as url:
+        place = ("127.0.0.1", int(url.rpartition(":")[2]))
+        endless = b"GET /health HTTP/1.1\r\n" + b"x-more: %s\r\n" % (b"y" * 1000) * 10_000
+        with socket.create_connection(place, 10) as line, pytest.raises((ConnectionResetError, BrokenPipeError)):
+            line.sendall(endless)
+        with socket.create_connection(place, 10) as line:
+            for piece in (b"GET /ready HTTP/1.1\r\n", b"host: localhost\r\n", b"x: " + b"y" * 10_000, b"\r\n", b"\r\n"):
+                line.sendall(piece)
+                time.sleep(0.02)
+            assert b" 200 " in line.recv(1000)

@@ -34,6 +34,8 @@ from engrams.surfaces.http.serverworkers import WorkerPlan, WorkerSupervisor, re
 
 _SHUTDOWN_SECONDS = 10
 _BACKLOG = 2048
+_HEAD_BYTES = 1 << 16
+"""Bytes of a request's head, which no parser limits for us."""
 
 
 def serve(settings: Settings, *, as_json: bool = False) -> None:
@@ -92,6 +94,7 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """Close connections that send no request, or half of one."""
 
     receive = 30.0
+    _head = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -104,6 +107,9 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     def data_received(self, data: bytes) -> None:
         waited = self._is_waiting() and self.timeout_keep_alive_task is None
         super().data_received(data)
+        self._head = self._head + len(data) if waited and self._is_waiting() else 0
+        if self._head > _HEAD_BYTES:
+            self.transport.close()
         # A head has one span of time for all of it; a body has one for each piece.
         if not (waited and self._is_waiting()) or not self._watch.when() > self.loop.time():
             self._watch.cancel()

@@ -1,7 +1,7 @@
 """Proxy under load: overhead to the first byte of many streams, and health of a busy server.
 
-``python -m bench.speed.proxy JSON`` prints one JSON object. Upstream and proxy are processes of their own. The upstream answers
-like a model that writes 20 pieces a second for 5 seconds, so that 50 streams at a time are ten new requests a second.
+``python -m bench.speed.proxy '{"home": FOLDER, "workers": 2}'`` prints one JSON object. Upstream and proxy are processes of their own.
+The upstream answers like a model that writes 20 pieces a second for 5 seconds, so that 50 streams at a time are ten new requests a second.
 """
 
 from __future__ import annotations
@@ -158,22 +158,22 @@ def resident_mb(pid: int) -> float:
 
 
 @contextmanager
-def run_proxied(home: str) -> Iterator[tuple[int, int, int]]:
+def run_proxied(home: str, workers: int = 1) -> Iterator[tuple[int, int, int]]:
     """Ports of an upstream and a proxy, and the proxy's process id."""
     with start_process(
         "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(report_port=lambda p: print(p, flush=True)))"
     ) as (_, port):
         settings = {"ENGRAMS_HOME": home, "ENGRAMS_USER": "bench", "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1"}
-        settings["ENGRAMS_SERVE__RATE_LIMIT"] = "0"
+        settings |= {"ENGRAMS_SERVE__RATE_LIMIT": "0", "ENGRAMS_SERVE__WORKERS": str(workers)}
         with start_process("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings) as (served, line):
             address = next(word for word in line.split() if word.startswith("http"))
             yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid
 
 
-def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> dict[str, Any]:
+def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS, workers: int = 1) -> dict[str, Any]:
     """Compare first bytes with and without the proxy; its memory and health."""
     questions = Corpus(seed=5).questions(500)
-    with run_proxied(home) as (straight, through, pid):
+    with run_proxied(home, workers) as (straight, through, pid):
         asyncio.run(run_clients(through, questions, PIECES * PACE, streams))
         before = resident_mb(pid)
         direct = asyncio.run(run_clients(straight, questions, seconds, streams))
@@ -183,6 +183,7 @@ def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS) -> d
     beside, within = quantiles(direct.first), quantiles(seen.first)
     return {
         "streams": streams,
+        "workers": workers,
         "seconds": seconds,
         "requests": len(seen.first),
         "faults": seen.faults + direct.faults,

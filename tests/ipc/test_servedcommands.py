@@ -365,3 +365,19 @@ def test_a_transcript_is_read_in_the_callers_folder(home: Path, tmp_path: Path) 
         done = subprocess.run(line, cwd=tmp_path, input=json.dumps(event), capture_output=True, text=True, timeout=90)
         assert "the transcript cannot be read here" in done.stderr
         assert "Pirate" in command(home, "search", "parrot", *ANN).stdout
+
+
+def test_a_server_removes_what_killed_ones_left(tmp_path: Path) -> None:
+    """Sockets of killed processes go when a server starts, with those they had not named yet; those of living ones stay."""
+    run = tmp_path / "home" / "run"
+    run.mkdir(parents=True, mode=0o700)
+    for name in ("dead.sock", "dead.new", "young.new"):
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(run / name))
+    os.utime(run / "dead.new", (0, 0))
+    with socket.socket(socket.AF_UNIX) as alive:
+        alive.bind(str(run / "alive.sock"))
+        alive.listen(8)
+        with served(tmp_path / "home"):
+            names = {path.name for path in run.iterdir()}
+            assert {"alive.sock", "young.new"} <= names and not {"dead.sock", "dead.new"} & names

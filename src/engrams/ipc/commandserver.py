@@ -29,6 +29,9 @@ from engrams.ipc.framedlink import (
     socket_address,
 )
 
+_FRESH = ".new"
+_FRESH_SECONDS = 60.0
+"""Age of a socket without its name from which it is a killed process's."""
 _BACKLOG = 64
 _MOST_CALLS = 32
 _REQUEST_SECONDS = 5.0
@@ -189,8 +192,9 @@ def _listen(home: Path) -> tuple[socket.socket, int, Path]:
             os.fchmod(folder, 0o700)
         if not is_own_folder(folder):
             raise PermissionError(f"{place} is not this user's alone")
+        _remove_leftovers(folder, place)
         path = place / f"{secrets.token_hex(4)}{SOCKET_SUFFIX}"
-        fresh = path.with_suffix(".new")
+        fresh = path.with_suffix(_FRESH)
         listener.bind(socket_address(folder, str(fresh)))
         os.chmod(fresh.name, 0o600, dir_fd=folder)
         listener.listen(_BACKLOG)
@@ -201,3 +205,16 @@ def _listen(home: Path) -> tuple[socket.socket, int, Path]:
         os.close(folder)
         raise
     return listener, folder, path
+
+
+def _remove_leftovers(folder: int, place: Path) -> None:
+    """Remove sockets of processes that were killed."""
+    for name in os.listdir(folder):
+        with suppress(OSError), open_socket(_REQUEST_SECONDS) as link:
+            if name.endswith(_FRESH) and time.time() - os.stat(name, dir_fd=folder).st_mtime > _FRESH_SECONDS:
+                os.unlink(name, dir_fd=folder)
+            elif name.endswith(SOCKET_SUFFIX):
+                try:
+                    link.connect(socket_address(folder, str(place / name)))
+                except ConnectionRefusedError:
+                    os.unlink(name, dir_fd=folder)

@@ -150,7 +150,7 @@ def limited_route(text_bytes: int) -> type[APIRoute]:
 
 
 def _answer_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
-    """Write the answer of an endpoint as JSON, unless it sets headers through a parameter."""
+    """Write an endpoint's answer as JSON, unless it sets headers itself."""
     if any(each.annotation in (Response, "Response") for each in signature(endpoint).parameters.values()):
         return endpoint
 

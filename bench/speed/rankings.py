@@ -44,7 +44,7 @@ def main() -> None:
     if not given.file.exists():
         given.file.write_text(json.dumps(found, ensure_ascii=False, indent=0) + "\n", "utf-8")
         return
-    before = json.loads(given.file.read_text("utf-8"))
+    before = json.loads(given.file.read_text("utf-8"))[: given.queries]
     other = [(one, two) for one, two in zip(before, found, strict=True) if one != two]
     for one, two in other[:5]:
         print(f"{one}\n{two}\n")

@@ -63,6 +63,7 @@ REMEMBERED = {
     "read.scorefusion._find_spans": 2_048,
     "read.hitdiversity._cached_words": 512,
     "text.nameorder._cached_names": 512,
+    "store.sql.rowconversion._decode_cached": 2_048,
     "store.sql.rowconversion._decode_provenance": 1_024,
     "text.stems.stem_word": 1 << 16,
     "write.changedetection.distinctthings._find_subject": 1 << 12,

@@ -30,25 +30,24 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
 
     Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of both in one order. Stops after ``wanted``
     different hits."""
-    seen: list[Record] = []
+    seen: list[tuple[int, Record]] = []
     out: dict[str, str] = {}
     for hit in hits:
         if len(seen) >= wanted:
             break
-        record = hit.record
-        twin = next((other.id for other in seen if _is_repeat(record, other, threshold)), "")
+        record, length = hit.record, len(hit.record.text)
+        least = _MIN_LENGTH_RATIO * length
+        near = (other for size, other in seen if least <= size and _MIN_LENGTH_RATIO * size <= length)
+        twin = next((other.id for other in near if _is_repeat(record, other, threshold)), "")
         if twin:
             out[record.id] = twin
         else:
-            seen.append(record)
+            seen.append((length, record))
     return out
 
 
 def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
-    """Compare lengths first (most pairs fall there), then words, then order."""
-    length, another = len(one.text), len(other.text)
-    if length < _MIN_LENGTH_RATIO * another or another < _MIN_LENGTH_RATIO * length:
-        return False
+    """Compare words of texts of about one length, then their order."""
     if one.text == other.text:
         return True
     first, second = (_cached_words(text) if len(text) <= _MAX_CACHED else _words(text) for text in (one.search_text, other.search_text))

@@ -172,7 +172,7 @@ def durable_scope(scope: Scope) -> Scope:
     labels = scope.labels
     while len(labels) > 2 and labels[-2] in _INNER:
         labels = labels[:-2]
-    return Scope(labels)
+    return scope if len(labels) == len(scope.labels) else Scope(labels)
 
 
 def scopes_in_reach(scope: Scope, reach: Literal["owner", "conversation"] = "owner") -> ScopeReach:

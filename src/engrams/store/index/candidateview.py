@@ -29,9 +29,9 @@ class CandidateColumns:
 
     slots: npt.NDArray[np.int64]
     ids: PositionedIds
-    before: npt.NDArray[np.int32]
-    before2: npt.NDArray[np.int32]
-    after: npt.NDArray[np.int32]
+    before: npt.NDArray[np.int64]
+    before2: npt.NDArray[np.int64]
+    after: npt.NDArray[np.int64]
     norm: npt.NDArray[np.float32]
     length: npt.NDArray[np.float32]
     embedded: npt.NDArray[np.bool_]
@@ -54,12 +54,13 @@ def extend_gathered(columns: IndexColumns, old: CandidateColumns, more: npt.NDAr
         for each in fields(CandidateColumns)
         if each.name not in _OTHERS
     }
-    return CandidateColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]])
+    return CandidateColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]].astype(np.int64))
 
 
 def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColumns:
     """Gather the columns of these slots."""
-    before, before2 = columns["before"][slots], columns["before2"][slots]
+    # As wide as numpy's own indices: each look-up by narrower ones would widen them again.
+    before, before2 = columns["before"][slots].astype(np.int64), columns["before2"][slots].astype(np.int64)
     length = columns["length"][slots] * np.float32(WINDOW[0])
     for weight, place in zip(WINDOW[1:], (before, before2), strict=True):
         length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
@@ -68,7 +69,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
         ids=PositionedIds(columns.get_ids(slots)),
         before=before,
         before2=before2,
-        after=columns["after"][slots],
+        after=columns["after"][slots].astype(np.int64),
         norm=np.maximum(columns["norm"][slots], 1e-9),
         length=length,
         times=columns["said"][slots],

@@ -45,6 +45,10 @@ FIELDS: tuple[str, ...] = (
 )
 """Fields of a record, one column each, in the order of the query ``select_records``."""
 
+_TEXT = FIELDS.index("text")
+_MAX_CACHED = 4_000
+"""Characters of the longest record that is cached: text, evidence and metadata."""
+
 
 def decode_time(value: int | None) -> datetime | None:
     return None if value is None else _EPOCH + timedelta(microseconds=value)
@@ -98,7 +102,7 @@ def decode_record(row: Row) -> Record:
     """Decode a row in the order of FIELDS.
     StoreError: it is damaged."""
     try:
-        return _decode(row)
+        return _decode_cached(row) if len(row[_TEXT]) + len(row[-1]) + len(row[-2]) <= _MAX_CACHED else _decode(row)
     except (EngramsError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as problem:
         raise StoreError(f"The memory {row[0]!r} is damaged: {type(problem).__name__}: {problem}.", hint=MEND) from problem
 
@@ -146,6 +150,12 @@ def _decode(row: Row) -> Record:
         version,
         decode_json(meta),
     )
+
+
+@text_cache(2048)
+def _decode_cached(row: Row) -> Record:
+    """Decode a row, cached for the next search."""
+    return _decode(row)
 
 
 def _decode_list(text: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import asyncio
 import struct
 import threading
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -29,22 +30,36 @@ def start_pooler(socket: str) -> str:
 
 @dataclass(eq=False)
 class Backend:
-    """A connection to the server; ``known``: statements prepared on it."""
+    """A connection to the server.
+
+    ``known``: statements prepared on it. ``parses``: those being prepared, up to each message that asks for an answer, and who asked."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    greeting: bytes = b""
     known: set[bytes] = field(default_factory=set)
+    parses: deque[deque[tuple[bytes, bool]]] = field(default_factory=lambda: deque([deque()]))
 
-    async def exchange(self, sent: bytes) -> tuple[bytes, bytes]:
-        """Send messages; everything up to the next ReadyForQuery, and its status."""
-        self.writer.write(sent)
-        told = bytearray()
-        while True:
-            kind, body = await read_message(self.reader)
-            told += pack(kind, body)
-            if kind == b"Z":
-                return bytes(told), body
+    def parse(self, name: bytes, rest: bytes, *, own: bool) -> bytes:
+        """Prepare a statement. ``own``: the client shall not hear of it."""
+        self.parses[-1].append((name, own))
+        return pack(b"P", name + b"\0" + rest)
+
+    def has(self, name: bytes) -> bool:
+        return name in self.known or any(name == each for some in self.parses for each, _ in some)
+
+
+@dataclass(eq=False)
+class Session:
+    """A client with its statements.
+
+    ``held``: its connection during a transaction. ``asked``: answers that are due; ``open``: something was sent since it last asked."""
+
+    prefix: bytes
+    writer: asyncio.StreamWriter
+    prepared: dict[bytes, bytes] = field(default_factory=dict)
+    held: Backend | None = None
+    asked: int = 0
+    open: bool = False
 
 
 class TransactionPooler:
@@ -55,43 +70,77 @@ class TransactionPooler:
         self._idle: deque[Backend] = deque()
         self._free = asyncio.Semaphore(0)
         self._numbers = count(1)
+        self._greeting = b""
+        self._relays: set[asyncio.Task[None]] = set()
 
     async def open(self) -> int:
         """Connect, and listen; the port."""
         for _ in range(CONNECTIONS):
-            reader, writer = await asyncio.open_unix_connection(self._socket)
-            backend = Backend(reader, writer)
-            told, _ = await backend.exchange(struct.pack("!I", len(_STARTUP) + 4) + _STARTUP)
-            backend.greeting = told
-            self._idle.append(backend)
-            self._free.release()
+            await self._connect()
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return int(server.sockets[0].getsockname()[1])
 
+    async def _connect(self) -> None:
+        reader, writer = await asyncio.open_unix_connection(self._socket)
+        writer.write(struct.pack("!I", len(_STARTUP) + 4) + _STARTUP)
+        told, kind = b"", b""
+        while kind != b"Z":
+            kind, body = await read_message(reader)
+            told += pack(kind, body)
+        self._greeting = told
+        self._give_back(Backend(reader, writer))
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        held: Backend | None = None
+        session = Session(b"c%d" % next(self._numbers), writer)
         try:
-            if not await greet(reader, writer, self._idle[0].greeting if self._idle else b""):
+            if not await greet(reader, writer, self._greeting):
                 return
-            prepared: dict[bytes, bytes] = {}
-            prefix = b"c%d" % next(self._numbers)
-            while batch := await read_batch(reader):
-                if held is None:
+            while True:
+                kind, body = await read_message(reader)
+                if kind == b"X":
+                    return
+                if kind == b"H":
+                    # A flush asks for no answer of its own.
+                    if session.held is not None:
+                        session.held.writer.write(pack(kind, body))
+                    continue
+                if session.held is None:
                     await self._free.acquire()
-                    held = self._idle.popleft()
-                sent = b"".join([await translate(held, prefix, prepared, kind, body) for kind, body in batch])
-                told, status = await held.exchange(sent)
-                if status == b"I":
-                    held = self._give_back(held)
-                writer.write(told)
-                await writer.drain()
+                    session.held = held = self._idle.popleft()
+                    task = asyncio.create_task(self._relay(session, held))
+                    self._relays.add(task)
+                    task.add_done_callback(self._relays.discard)
+                held.writer.write(translate(held, session, kind, body))
+                session.open = kind not in (b"Q", b"S")
+                session.asked += not session.open
+                if not session.open:
+                    held.parses.append(deque())
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            if held is not None:
-                await held.exchange(pack(b"Q", b"ROLLBACK\0"))
-                self._give_back(held)
+            if session.held is not None:
+                # It left in the middle of a transaction.
+                session.held.writer.transport.abort()
+                await self._connect()
             writer.close()
+
+    async def _relay(self, session: Session, held: Backend) -> None:
+        """Pass on what the server says until the transaction is over."""
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while session.held is held:
+                kind, body = await read_message(held.reader)
+                if kind == b"1":
+                    name, own = held.parses[0].popleft()
+                    held.known.add(name)
+                    if own:
+                        continue
+                session.writer.write(pack(kind, body))
+                if kind == b"Z":
+                    held.parses.popleft()
+                    session.asked -= 1
+                    if body == b"I" and not session.asked and not session.open:
+                        session.held = None
+                        self._give_back(held)
 
     def _give_back(self, held: Backend) -> None:
         self._idle.append(held)
@@ -117,48 +166,32 @@ async def read_message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     return head[:1], await reader.readexactly(struct.unpack("!I", head[1:])[0] - 4)
 
 
-async def read_batch(reader: asyncio.StreamReader) -> list[tuple[bytes, bytes]]:
-    """Messages up to the next that asks for an answer; none: the client is done."""
-    found = []
-    while True:
-        kind, body = await read_message(reader)
-        if kind == b"X":
-            return []
-        found.append((kind, body))
-        if kind in (b"Q", b"S"):
-            return found
-
-
 def pack(kind: bytes, body: bytes) -> bytes:
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-async def translate(held: Backend, prefix: bytes, prepared: dict[bytes, bytes], kind: bytes, body: bytes) -> bytes:
+def translate(held: Backend, session: Session, kind: bytes, body: bytes) -> bytes:
     """A client's message for this connection, on which its statements have names of their own."""
+    prefix = session.prefix
     if kind == b"P":
         name, _, rest = body.partition(b"\0")
         if name:
-            prepared[name] = rest
-            held.known.add(prefix + name)
-            body = prefix + body
-    elif kind == b"B":
+            session.prepared[name] = rest
+        return held.parse(prefix + name if name else b"", rest, own=False)
+    if kind == b"B":
         portal, _, rest = body.partition(b"\0")
         name, _, values = rest.partition(b"\0")
         if name:
-            await prepare(held, prefix, prepared, name)
-            body = portal + b"\0" + prefix + name + b"\0" + values
-    elif kind in (b"D", b"C") and body[:1] == b"S" and len(body) > 2:
-        name = body[1:-1]
-        if kind == b"D":
-            await prepare(held, prefix, prepared, name)
-        else:
-            held.known.discard(prefix + name)
-        body = b"S" + prefix + body[1:]
+            return prepare(held, session, name) + pack(kind, portal + b"\0" + prefix + name + b"\0" + values)
+    elif kind == b"D" and body[:1] == b"S" and len(body) > 2:
+        return prepare(held, session, body[1:-1]) + pack(kind, b"S" + prefix + body[1:])
+    elif kind == b"C" and body[:1] == b"S" and len(body) > 2:
+        held.known.discard(prefix + body[1:-1])
+        return pack(kind, b"S" + prefix + body[1:])
     return pack(kind, body)
 
 
-async def prepare(held: Backend, prefix: bytes, prepared: dict[bytes, bytes], name: bytes) -> None:
+def prepare(held: Backend, session: Session, name: bytes) -> bytes:
     """Prepare a client's statement on a connection that does not know it."""
-    if prefix + name not in held.known and name in prepared:
-        await held.exchange(pack(b"P", prefix + name + b"\0" + prepared[name]) + pack(b"S", b""))
-        held.known.add(prefix + name)
+    full = session.prefix + name
+    return b"" if held.has(full) or name not in session.prepared else held.parse(full, session.prepared[name], own=True)

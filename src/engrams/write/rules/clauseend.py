@@ -19,14 +19,17 @@ FINITE = word_set(
 )
 
 
-_MODAL = frozenset(("would", "could", "should", "will", "can", "'s"))
-_QUANTITIES = word_set("all both everyone many most people some one two three four five six seven eight nine ten twelve twenty")
+_MODAL = frozenset(("would", "could", "should", "will", "can", "'s", "have", "has"))
+_QUANTITIES = word_set(
+    "all both everyone many most people some one two three four five six seven eight nine ten twelve twenty life things work"
+)
 _EFFECTS = frozenset(("brings", "feels", "gives", "helps", "keeps", "lets", "makes", "means"))
 _DAYS = frozenset(("last", "today", "tomorrow", "tonight", "yesterday"))
-_HEDGING = frozenset(("believe", "guess", "hope", "know", "reckon", "suppose", "think"))
+_HEDGING = frozenset(("guess", "reckon", "suppose", "think"))
 _RELATIVE = frozenset(("where", "which", "who", "when"))
 _PARTS = frozenset(("part", "parts", "one", "ones", "way", "time", "case"))
 _JOINTS = frozenset(("as", "where", "since", "after", "before", "once", "how", "then"))
+_VERBAL = word_set("bring buy build create eat gather give go keep make meet organise organize plan share sing take teach write")
 _LISTED = 24
 _LONGEST = 28
 _STOPPERS = word_set("""
@@ -97,6 +100,7 @@ def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[s
         following in PRONOUN
         or (following in _STOPPERS and not _is_also(words, place + 1))
         or following in names
+        or following in _VERBAL
         or _starts_predicate(words, place + 1)
         or _starts_remark(words, place + 1)
     )

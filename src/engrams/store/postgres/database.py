@@ -100,6 +100,22 @@ class OwnerConnection:
             self._turned = owner
 
 
+class LoneStatementConnection:
+    """Connection whose statements are read-only transactions of their own."""
+
+    def __init__(self, ask: Callable[[str | None, str, Any], _RawCursor], owner: str | None) -> None:
+        self._ask, self._owner = ask, owner
+
+    def execute(self, text: str, values: Any = (), /) -> _RawCursor:
+        """Run a shared statement."""
+        statement = translate(text, reads=True)
+        return self._ask(None if statement.crossing else self._owner, statement.text, values)
+
+    def changes(self) -> int:
+        """Rows that the last statement changed: none."""
+        return 0
+
+
 def _name_role(owner: str | None) -> tuple[str, str]:
     return FLEET if owner is None else SERVICE, owner or ""
 
@@ -132,7 +148,11 @@ class PostgresDatabase:
         with map_errors(self.label), self._transaction(owner, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection:
             yield connection
 
-    asking = reading
+    @contextmanager
+    def asking(self, owner: Scope | None, /) -> Iterator[LoneStatementConnection]:
+        """Lend a connection for one statement, in a transaction of its own and one round trip."""
+        with map_errors(self.label):
+            yield LoneStatementConnection(self._ask, None if owner is None else owner.key)
 
     def write(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction.
@@ -160,6 +180,22 @@ class PostgresDatabase:
     def checkpoint(self) -> bool:
         """Do nothing: Postgres reuses its log by itself."""
         return True
+
+    def _ask(self, owner: str | None, text: str, values: Any) -> _RawCursor:
+        pool = self._open_pool()
+        for round in range(_CUTS + 1):
+            raw = _borrow(pool)
+            try:
+                # What is sent together is one transaction, also without BEGIN.
+                with raw.pipeline():
+                    psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(owner), self._lock_timeout))
+                    return psycopg.RawCursor(raw).execute(text, values, binary=True)
+            except psycopg.OperationalError:
+                if not raw.closed or round == _CUTS:
+                    raise
+            finally:
+                pool.putconn(raw)
+        raise AssertionError("the last round returns or raises")
 
     @contextmanager
     def _transaction(self, owner: Scope | None, mode: str = "") -> Iterator[OwnerConnection]:

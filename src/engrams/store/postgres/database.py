@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import psycopg
@@ -24,11 +24,10 @@ from engrams.store.postgres.textescaping import make_adapters
 from engrams.store.processforks import register
 from engrams.types import Scope
 
-_RawConnection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _RawCursor: TypeAlias = psycopg.RawCursor[tuple[Any, ...]]
 T = TypeVar("T")
 P = ParamSpec("P")
-_Pool: TypeAlias = ConnectionPool[_RawConnection]
+_Pool: TypeAlias = "ConnectionPool[PipelinedConnection]"
 
 SCHEMA = "engrams"
 SERVICE, FLEET = "engrams_service", "engrams_fleet"
@@ -48,15 +47,36 @@ _SET_UP = f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock
 _abandoned: list[object] = []
 
 
+class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """Connection that waits for answers only where somebody asks for them.
+
+    Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to somebody else."""
+
+    queue: psycopg.Pipeline
+    _pipelining: AbstractContextManager[psycopg.Pipeline] | None = None
+
+    def start(self) -> None:
+        """Send what follows without waiting."""
+        self._pipelining = self.pipeline()
+        self.queue = self._pipelining.__enter__()
+
+    def close(self) -> None:
+        """Close it, also where the server has closed it."""
+        super().close()
+        if self._pipelining is not None:
+            with suppress(psycopg.Error):
+                self._pipelining.__exit__(None, None, None)
+
+
 class OwnerConnection:
     """Postgres connection within a transaction, limited to one owner's rows.
 
     What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named.
     Statements are sent without waiting; whoever asks for a result waits, for all that was sent so far, in one round trip."""
 
-    def __init__(self, raw: _RawConnection, pipeline: psycopg.Pipeline, owner: str | None, *, reads: bool) -> None:
+    def __init__(self, raw: PipelinedConnection, owner: str | None, *, reads: bool) -> None:
         self._reads = reads
-        self._raw, self._pipeline, self._owner, self._turned, self._streams = raw, pipeline, owner, owner, 0
+        self._raw, self._owner, self._turned, self._streams = raw, owner, owner, 0
         self._last: _RawCursor | None = None
         self.is_ending = False
         """True once COMMIT was sent: from then on nobody knows what a connection that is cut has done."""
@@ -76,7 +96,7 @@ class OwnerConnection:
 
     def changes(self) -> int:
         """Rows that the last statement changed."""
-        self._pipeline.sync()
+        self._raw.queue.sync()
         return 0 if self._last is None else self._last.rowcount
 
     def _stream(self, text: str, values: Any) -> Iterator[tuple[Any, ...]]:
@@ -133,7 +153,7 @@ class PostgresDatabase:
         self.label = f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
         self._closed = False
         self._lock = threading.Lock()
-        self._pool: ConnectionPool[_RawConnection] | None = None
+        self._pool: ConnectionPool[PipelinedConnection] | None = None
         register(self)
 
     @property
@@ -187,14 +207,16 @@ class PostgresDatabase:
             raw = _borrow(pool)
             try:
                 # What is sent together is one transaction, also without BEGIN.
-                with raw.pipeline():
-                    psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(owner), self._lock_timeout))
-                    return psycopg.RawCursor(raw).execute(text, values, binary=True)
+                psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(owner), self._lock_timeout))
+                found = psycopg.RawCursor(raw).execute(text, values, binary=True)
+                raw.queue.sync()
             except psycopg.OperationalError:
                 if not raw.closed or round == _CUTS:
                     raise
+            else:
+                return found
             finally:
-                pool.putconn(raw)
+                _give_back(pool, raw)
         raise AssertionError("the last round returns or raises")
 
     @contextmanager
@@ -203,37 +225,36 @@ class PostgresDatabase:
         pool = self._open_pool()
         raw = _borrow(pool)
         try:
-            with raw.pipeline() as pipeline:
-                raw.execute(f"BEGIN {mode}".encode())
-                psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(key), self._lock_timeout))
-                connection = OwnerConnection(raw, pipeline, key, reads=bool(mode))
-                yield connection
-                connection.is_ending = True
-                raw.execute("COMMIT")
+            raw.execute(f"BEGIN {mode}".encode())
+            psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(key), self._lock_timeout))
+            connection = OwnerConnection(raw, key, reads=bool(mode))
+            yield connection
+            connection.is_ending = True
+            raw.execute("COMMIT")
+            raw.queue.sync()
         finally:
-            if not raw.closed and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self._roll_back(raw)
-            pool.putconn(raw)
+            _give_back(pool, raw)
 
     def notify(self) -> None:
         """Tell workers of new jobs; those not told look by themselves."""
         pool = self._open_pool()
-        with suppress(psycopg.Error, psycopg_pool.PoolTimeout), pool.connection() as raw:
-            raw.execute(NOTICE)
+        with suppress(psycopg.Error, psycopg_pool.PoolTimeout):
+            raw = _borrow(pool)
+            try:
+                for statement in NOTICE:
+                    raw.execute(statement)
+                raw.queue.sync()
+            finally:
+                _give_back(pool, raw)
 
-    @staticmethod
-    def _roll_back(raw: _RawConnection) -> None:
-        try:
-            raw.execute("ROLLBACK")
-        except psycopg.Error:
-            raw.close()
-
-    def _open_pool(self) -> ConnectionPool[_RawConnection]:
+    def _open_pool(self) -> ConnectionPool[PipelinedConnection]:
         self._check_open()
         with self._lock:
             if self._pool is None:
                 self._pool = ConnectionPool(
                     self.url,
+                    connection_class=PipelinedConnection,
+                    configure=PipelinedConnection.start,
                     kwargs={"autocommit": True, "context": _ADAPTERS, **KEEP_ALIVE},
                     min_size=1,
                     max_size=self._settings.connections,
@@ -270,14 +291,14 @@ class PostgresDatabase:
         self._pool, self._lock = None, threading.Lock()
 
 
-def _borrow(pool: _Pool) -> _RawConnection:
+def _borrow(pool: _Pool) -> PipelinedConnection:
     while _is_cut(raw := pool.getconn()):
         raw.close()
         pool.putconn(raw)
     return raw
 
 
-def _is_cut(raw: _RawConnection) -> bool:
+def _is_cut(raw: PipelinedConnection) -> bool:
     """Test whether the server ended a connection while it lay idle."""
     try:
         # Its farewell first, then the end itself.
@@ -286,3 +307,10 @@ def _is_cut(raw: _RawConnection) -> bool:
     except psycopg.OperationalError:
         return True
     return raw.closed
+
+
+def _give_back(pool: _Pool, raw: PipelinedConnection) -> None:
+    """Return a connection; one whose transaction failed is closed, as nobody knows which statements it has prepared."""
+    if raw.closed or raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        raw.close()
+    pool.putconn(raw)

@@ -170,7 +170,7 @@ class PostgresDatabase:
 
     @contextmanager
     def asking(self, owner: Scope | None, /) -> Iterator[LoneStatementConnection]:
-        """Lend a connection for one statement, in a transaction of its own and one round trip."""
+        """Lend a connection for one statement, sent in one round trip."""
         with map_errors(self.label):
             yield LoneStatementConnection(self._ask, None if owner is None else owner.key)
 
@@ -310,7 +310,9 @@ def _is_cut(raw: PipelinedConnection) -> bool:
 
 
 def _give_back(pool: _Pool, raw: PipelinedConnection) -> None:
-    """Return a connection; one whose transaction failed is closed, as nobody knows which statements it has prepared."""
+    """Return a connection, closed if its transaction failed.
+
+    Nobody knows then which statements it has prepared."""
     if raw.closed or raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         raw.close()
     pool.putconn(raw)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.errors import ExtraError, install_hint
+from engrams.errors import ExtraError, SettingsError, install_hint
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 
 if TYPE_CHECKING:
@@ -66,4 +66,7 @@ def _choose_settings(loaded: LoadedSettings, given: dict[str, object]) -> Settin
     changed = {name: value for name, value in given.items() if value is not None}
     if "jobs.owner_share" not in loaded.origin:
         changed["jobs.owner_share"] = _SHARE
-    return change_settings(loaded.settings, changed)
+    settings = change_settings(loaded.settings, changed)
+    if not settings.jobs.workers:
+        raise SettingsError("`jobs.workers` is 0: no job would run.", hint="Say how many at a time: `engrams work --concurrency 4`.")
+    return settings

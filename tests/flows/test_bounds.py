@@ -80,6 +80,7 @@ REMEMBERED = {
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
 NAMES = {
+    "encryption.homekeys._name_lock": 256,
     "store.postgres.sqltranslation.translate": 2_000,
     "store.sqlite.walreader._weigh_steps": 8,
     "types.datamodel._parsed": 4_096,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -241,7 +242,7 @@ def require_driver() -> None:
 @contextmanager
 def share_home(path: Path | None) -> Iterator[None]:
     """Hold a shared lock, so that the home's key stays unchanged meanwhile."""
-    handle = None if path is None else _open_lock(home_of(path), make=path.exists())
+    handle = None if path is None else _open_shared(path)
     if handle is None:
         yield
         return
@@ -259,7 +260,7 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
     """Hold an exclusive lock on a home folder.
 
     StoreError: others did not let go of it in time."""
-    handle = _open_lock(home, make=True)
+    handle = _open_lock(_name_lock(home), make=True)
     if handle is None:
         raise StoreError(f"{home} cannot be locked.", hint="Give this user write permission on the folder.")
     import fcntl
@@ -279,14 +280,27 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
         os.close(handle)
 
 
-def _open_lock(home: Path, *, make: bool) -> int | None:
-    """Open the home's lock file; None where that cannot be."""
+def _open_shared(path: Path) -> int | None:
+    """Open the lock of a file's home, made beside the file."""
+    # Each read does this: the lock is nearly always there, and paths are joined more slowly than it is opened.
+    file = _name_lock(home_of(path))
+    found = _open_lock(file, make=False)
+    return _open_lock(file, make=True) if found is None and path.exists() else found
+
+
+@lru_cache(maxsize=256)
+def _name_lock(home: Path) -> str:
+    return str(home / _LOCK)
+
+
+def _open_lock(file: str, *, make: bool) -> int | None:
+    """Open a home's lock file; None where that cannot be."""
     try:
         import fcntl  # noqa: F401
     except ImportError:
         return None
     try:
-        return os.open(home / _LOCK, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if make else 0), 0o600)
+        return os.open(file, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if make else 0), 0o600)
     except OSError:
         return None
 

@@ -23,6 +23,7 @@ def out_of_season(record: Record, seasons: Sequence[str]) -> str:
 
 KINDS = (Kind.NEGATIVE, Kind.PROCEDURE, Kind.RULE, Kind.CORRECTION)
 _READ = 500
+_WITH_TRIGGERS = Condition("triggers", "exists", True)
 
 
 def find_triggered(
@@ -35,7 +36,8 @@ def find_triggered(
     if not settings.triggers or not kinds or (present is not None and present.isdisjoint(kinds)):
         return ()
     # At least two kinds: a listing of one kind walks all records in the order of time.
-    page = records.find(RecordQuery(request.reach, kinds, as_of=request.as_of, where=request.where, limit=_READ))
+    where = Where("and", (_WITH_TRIGGERS, *([request.where] if request.where else [])))
+    page = records.find(RecordQuery(request.reach, kinds, as_of=request.as_of, where=where, limit=_READ))
     asked, said = terms(request.text), tokens(request.text)
     counting = [record for record in page.records if record.triggers and not out_of_season(record, settings.seasons)]
     found = [(weight, record) for record in counting if (weight := longest_trigger(record.triggers, asked, said))]

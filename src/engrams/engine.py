@@ -82,16 +82,15 @@ class MemoryEngine:
         self, id: str, *, scope: Place, text: str | None = None, fields: Meta | None = None, expect: int | None = None, reason: str = ""
     ) -> Record:
         """Change a memory's text or other fields.
+        Facts that a message no longer says end, and what it says now is learned, at once by rules.
         InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``."""
-        record = self.inspect.get_editable(id, scope)
+        record, parts = self.inspect.get_editable(id, scope), self._open()
         values = manualedits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
-        values, vectors = self._components.ingest.prepare_edit(record, values)
-        batch = manualedits.build_edit(record, values, vectors, self._clock(), reason, expect)
-        if values.get("text", record.text) != record.text:
-            batch = sourcechanges.with_sources(batch, record, "edit", self._store, self.settings.write.min_words)
-        self._store.commit(batch)
-        self._components.drop_from_tiers(record.scope.owner, [change.id for change in batch.changes[1:]])
-        self._components.runner.wake()
+        done = parts.ingest.edit(record, values, reason, expect, parts.runner.make_lease() if parts.digest.inline else None)
+        parts.drop_from_tiers(record.scope.owner, done.changed[1:])
+        if done.job is not None:
+            parts.runner.run_leased(done.job, partial(parts.digest.learn, done.job, (done.record,)))
+        parts.runner.wake()
         return self.get(record.id, scope=scope)
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:

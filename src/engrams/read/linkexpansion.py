@@ -9,7 +9,7 @@ from datetime import datetime
 from engrams.ports import REFINES, AsOf, LinkStore
 from engrams.settings import LinkExpansionSettings
 from engrams.text.terms import terms
-from engrams.types import CORRECTED, Edge, EdgeType, Evidence, Hit, Kind, OutdatedMark, Record, Scope, Status
+from engrams.types import CORRECTED, UNSAID, Edge, EdgeType, Evidence, Hit, Kind, OutdatedMark, Record, Scope, Status
 
 FACTORS: Mapping[EdgeType, float] = {
     EdgeType.HAS_TAG: 0.8,
@@ -257,10 +257,11 @@ def _is_among(hit: Hit, ids: set[str]) -> bool:
 
 
 def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) -> dict[str, list[Record]]:
-    """Find facts by the turns they are derived from, superseded ones too."""
+    """Find facts by the turns they are derived from, superseded ones too.
+    What an edited turn no longer says is none of its facts."""
     facts: dict[str, list[Record]] = {}
     for source, target in pairs:
-        if source in known and known[source].status in _SHOWN_STATUSES:
+        if source in known and known[source].status in _SHOWN_STATUSES and UNSAID not in known[source].meta:
             facts.setdefault(target, []).append(known[source])
     return facts
 

@@ -35,7 +35,8 @@ from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, Worki
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
 from engrams.types import UNSEARCHED, Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
-from engrams.write.editcascade import restate_object
+from engrams.write import manualedits
+from engrams.write.editcascade import cascade_changes, restate_object
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
@@ -117,6 +118,15 @@ class TurnIngestResult:
     receipts: tuple[Receipt, ...]
     job: Job | None = None
     records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEditResult:
+    """Record as edited, ids of all that changed, and the leased job."""
+
+    record: Record
+    changed: tuple[str, ...]
+    job: Job | None = None
 
 
 def make_update_key(scope: Scope, session: str) -> str:
@@ -203,11 +213,29 @@ class TurnIngester:
         self._note_spoken(session_rows)
         pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, entered.done.jobs, strict=True) if name))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
-        for spec, name in zip(jobs, entered.done.jobs, strict=True):
-            if spec.lease is not None and name:
-                job = Job(name, spec.kind, spec.key, spec.payload, "running", 1, now, 0, "", spec.lease.token, spec.lease.until, now)
-                return TurnIngestResult(receipts, job, records)
-        return TurnIngestResult(receipts)
+        job = _find_leased(jobs, entered.done.jobs, now)
+        return TurnIngestResult(receipts) if job is None else TurnIngestResult(receipts, job, records)
+
+    def edit(self, record: Record, given: dict[str, Any], reason: str, expect: int | None, lease: JobLease | None) -> RecordEditResult:
+        """Change a record in one write, with all that follows for others.
+
+        Of a message whose text changes: facts that it no longer says end, and a job learns from what it says now."""
+        now, words = self._clock(), self._settings.write.min_words
+        values, vectors = self.prepare_edit(record, given)
+        batch = manualedits.build_edit(record, values, vectors, now, reason, expect)
+        edited = replace(record, **values)
+        if edited.text != record.text:
+            followed = (*batch.changes, *cascade_changes(record, values, self._store, now, words))
+            batch = replace(batch, changes=followed, jobs=self._make_edit_jobs(edited, lease))
+        done = self._store.commit(batch)
+        job = _find_leased(batch.jobs, done.jobs, now)
+        return RecordEditResult(edited, tuple(change.id for change in batch.changes), job)
+
+    def _make_edit_jobs(self, record: Record, lease: JobLease | None) -> tuple[JobSpec, ...]:
+        section = self._settings.write
+        said = record.kind is Kind.NOTE or (record.kind in (Kind.TURN, Kind.EXCHANGE) and record.role in section.roles)
+        learns = said and section.extract != "off" and UNSEARCHED not in record.meta
+        return (self._make_extract_job([record], [record.id], record.scope, lease, 0.0),) if learns else ()
 
     def prepare_edit(self, record: Record, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[Vector, ...]]:
         """Clean an edit's fields, and embed the record where its text changes.
@@ -327,6 +355,14 @@ def _hide_request(record: Record) -> Record:
     """Keep a request to forget out of searches."""
     asked = record.kind is Kind.TURN and record.role == "user" and asks_to_forget(record.text)
     return replace(record, meta={**record.meta, UNSEARCHED: True}) if asked else record
+
+
+def _find_leased(specs: Sequence[JobSpec], names: Sequence[str], now: datetime) -> Job | None:
+    """Return the job that its caller runs at once, if any."""
+    for spec, name in zip(specs, names, strict=True):
+        if spec.lease is not None and name:
+            return Job(name, spec.kind, spec.key, spec.payload, "running", 1, now, 0, "", spec.lease.token, spec.lease.until, now)
+    return None
 
 
 def _make_refusal(receipt: Receipt) -> RefusedError:

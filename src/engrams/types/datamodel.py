@@ -113,6 +113,9 @@ CORRECTED = "corrected"
 IMPORTED = "import"
 """The metadata of a memory that came from a file: the id of its import."""
 
+UNSAID = "unsaid"
+"""The metadata of a fact whose source was edited and no longer says it; repeating it there restores the fact."""
+
 UNSEARCHED = "unsearched"
 """The metadata of a memory that is kept for those who ask for it by name: no search finds it."""
 

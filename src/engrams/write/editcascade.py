@@ -7,12 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
-from engrams.types import Kind, Record, Status
+from engrams.types import UNSAID, Kind, Record, Status
 from engrams.write import manualedits, sourcechanges
 
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
-UNSAID = "unsaid"
-"""Metadata key of a fact whose source no longer says it; repeating it restores the fact."""
 
 
 def restate_object(record: Record, text: str) -> dict[str, Any]:
@@ -40,7 +38,7 @@ def cascade_changes(
     if record.status is Status.FORGOTTEN and "status" in values:
         batch = manualedits.build_restore(manualedits.find_returning(record, records), at)
         return sourcechanges.with_restored_sources(batch, record, records).changes
-    if record.status is not Status.ACTIVE or "text" not in values:
+    if "text" not in values:
         return ()
     if record.kind in _SAID:
         return _cascade_facts(record, values["text"], records, at)

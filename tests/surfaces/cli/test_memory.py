@@ -134,6 +134,15 @@ def test_show_edit_and_history(engrams: Any) -> None:
     assert "moved" in engrams("history", made).out
 
 
+def test_an_edited_note_says_nothing_of_before(engrams: Any) -> None:
+    """The fact of an edited note follows its text: the next search and prompt hold the new one alone."""
+    made = engrams("add", "I live in Paris.", "--json").json["id"]
+    engrams("edit", made, "I live in Rome.")
+    for command in ("search", "context"):
+        said = engrams(command, "Where do I live?").out
+        assert "lives in Rome" in " ".join(said.split()) and "Paris" not in said
+
+
 def test_unknown_ids_are_not_found(engrams: Any) -> None:
     """Every command that takes an id ends with 3 where there is no such memory."""
     engrams("add", "Something to have a store")

@@ -50,6 +50,14 @@ def test_edits_need_the_version_they_name(api: httpx2.Client) -> None:
     assert "told so" in {change["reason"] for change in changes}
 
 
+def test_an_edited_note_says_nothing_of_before(api: httpx2.Client) -> None:
+    """The fact of an edited note follows its text: the next search holds the new one alone."""
+    one = add(api, "I drive a red Volvo.")
+    api.patch(f"/memories/{one}", json={"text": "I drive a blue Volvo."})
+    found = api.post("/search", json={"query": "What do I drive?"}).text
+    assert "blue Volvo" in found and "red Volvo" not in found
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -157,10 +157,12 @@ class Fleet:
         }  # fmt: skip
         what = self._dice.choices(list(weights), list(weights.values()))[0]
         match what:
-            case "api killed":
-                self._dice.choice(self.apis).kill()
-            case "worker killed":
-                self._dice.choice(self.workers).kill()
+            case "api killed" | "worker killed":
+                member = self._dice.choice(self.apis if what == "api killed" else self.workers)
+                # One that is starting is left alone now and then: on a slow machine none would ever serve.
+                if not member.is_ready() and self._dice.random() < 0.8:
+                    return
+                member.kill()
             case "api stopped" | "worker stopped":
                 member = self._dice.choice(self.apis if what == "api stopped" else self.workers)
                 if code := member.terminate():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ NODE = "node@22"
 DESELECTED: Mapping[str, str] = {
     "server-sse-polling": "the server keeps no events for a stream that breaks off; a client calls again",
 }
+_RESULT = re.compile(r"(?:server-)?(.+)-\d{4}-\d\d-\d\dT.*")
+"""Folder of a scenario's result: its name and a time."""
 FIXTURES = Path(__file__).with_name("shims") / "serve_mcp.py"
 
 
@@ -42,7 +45,7 @@ def run_scenarios(folder: Path) -> SuiteResult:
         command = [str(binaries / "conformance"), "server", "--url", url, "--suite", "all", "-o", str(out)]
         done = subprocess.run(command, check=False, cwd=folder, env=env, capture_output=True, text=True)
     (folder / "output.txt").write_text(done.stdout + done.stderr, "utf-8")
-    passed = {path.parent.name.removeprefix("server-").rpartition("-20")[0]: is_passed(path) for path in out.glob("*/checks.json")}
+    passed = {_RESULT.sub(r"\1", path.parent.name): is_passed(path) for path in out.glob("*/checks.json")}
     if not passed:
         sys.exit(f"{NAME}: no scenario ran.\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     failed = tuple(sorted(name for name, good in passed.items() if not good and name not in DESELECTED))

@@ -88,9 +88,9 @@ def run_suite(suite: Suite, folder: Path) -> SuiteResult:
 
 def print_table(results: Sequence[SuiteResult], reasons: Sequence[str]) -> None:
     """Print the table, what failed, and why tests are deselected."""
-    print(f"\n{'suite':<26}{'passed':>8}{'reference':>11}{'share':>8}{'failed':>8}{'deselected':>12}{'seconds':>9}")
+    print(f"\n{'suite':<30}{'passed':>8}{'reference':>11}{'share':>8}{'failed':>8}{'deselected':>12}{'seconds':>9}")
     for each in results:
-        row = f"{each.name:<26}{each.passed:>8}{each.reference:>11}{each.share:>8.1%}{len(each.failed):>8}{each.deselected:>12}"
+        row = f"{each.name:<30}{each.passed:>8}{each.reference:>11}{each.share:>8.1%}{len(each.failed):>8}{each.deselected:>12}"
         print(f"{row}{each.seconds:>9}")
     for each in results:
         for name in each.failed:

@@ -130,12 +130,13 @@ async def test_tool_with_progress(context: Context) -> str:
 async def test_sampling(prompt: str, context: Context) -> str:
     """Fixture of the suite: a tool."""
     message = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
-    answer = await context.session.create_message([message], max_tokens=100)
+    answer = await context.session.create_message([message], max_tokens=100, related_request_id=context.request_id)
     return f"LLM response: {answer.content.text}"
 
 
 async def ask(context: Context, message: str, form: Form) -> str:
-    answer = await context.session.elicit_form(message, form)
+    """Ask on the stream of the call, which is open; the client's other one may not be yet."""
+    answer = await context.session.elicit_form(message, form, related_request_id=context.request_id)
     return f"User response: action={answer.action}, content={json.dumps(answer.content)}"
 
 

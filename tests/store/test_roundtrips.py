@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,3 +61,23 @@ def test_connections_that_were_cut_while_idle(home: Path) -> None:
             connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {others}".encode())
             memory.add(text, scope=OWNER, settle=False)
             assert word in memory.search(text, scope=OWNER).hits[0].record.text
+
+
+FORKING = """
+import os, sys, engrams
+with engrams.open(home=sys.argv[1], store={"url": sys.argv[2]}, jobs__workers=0) as memory:
+    memory.add("We adopted a goat called Bella.", scope=("user", "ann"))
+    for _ in range(3):
+        if (child := os.fork()) == 0:
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert memory.search("goat", scope=("user", "ann")).hits
+"""
+
+
+@pytest.mark.slow
+def test_a_child_that_ends_says_nothing_on_its_parents_connections(home: Path) -> None:
+    """A forked child that ends without a word leaves its parent's connections as they were."""
+    command = [sys.executable, "-c", FORKING, str(home), postgres.empty_database()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import psycopg
@@ -53,19 +53,12 @@ class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
     Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to somebody else."""
 
     queue: psycopg.Pipeline
-    _pipelining: AbstractContextManager[psycopg.Pipeline] | None = None
 
     def start(self) -> None:
         """Send what follows without waiting."""
-        self._pipelining = self.pipeline()
-        self.queue = self._pipelining.__enter__()
-
-    def close(self) -> None:
-        """Close it, also where the server has closed it."""
-        super().close()
-        if self._pipelining is not None:
-            with suppress(psycopg.Error):
-                self._pipelining.__exit__(None, None, None)
+        # Never left: psycopg's own way would send a Sync where a copy in a forked process is dropped.
+        self.queue = self._pipeline = psycopg.Pipeline(self)
+        self.queue.__enter__()
 
 
 class OwnerConnection:

@@ -57,8 +57,8 @@ class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
     def start(self) -> None:
         """Send what follows without waiting."""
         # Never left: psycopg's own way would send a Sync where a copy in a forked process is dropped.
-        self.queue = self._pipeline = psycopg.Pipeline(self)
-        self.queue.__enter__()
+        self._pipeline = psycopg.Pipeline(self)
+        self.queue = self._pipeline.__enter__()
 
 
 class OwnerConnection:

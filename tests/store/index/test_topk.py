@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engrams.store.index.annsearch import top_slots, unique_sorted
+from engrams.store.index.annsearch import AnnIndex, NearestVectorSearcher, top_slots, unique_sorted
+from engrams.store.index.indexcolumns import IndexColumns
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])
@@ -25,3 +26,30 @@ def test_distinct_keeps_each_once_in_order() -> None:
     """Sorted, each once; nothing of nothing."""
     assert unique_sorted(np.array([5, 1, 5, 3, 1])).tolist() == [1, 3, 5]
     assert unique_sorted(np.array([], np.int64)).tolist() == []
+
+
+def test_the_first_search_scans_and_later_ones_unpack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes of a file are left packed by one search; it finds what they find, and codes of another version are made anew."""
+    pytest.importorskip("turbovec")
+    random = np.random.default_rng(3)
+    columns = IndexColumns(64)
+    columns.extend(3_000)
+    vectors = random.standard_normal((3_000, 64)).astype(np.float32)
+    columns.set_vectors(slice(0, 3_000), vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    codes = AnnIndex.build(columns.vectors)
+    assert codes is not None
+    columns.quantize()
+    decoded: list[int] = []
+    decode = AnnIndex.decode
+    monkeypatch.setattr(AnnIndex, "decode", lambda data: decoded.append(len(data)) or decode(data))
+    asked, mask = columns.get_vectors(np.array([17]))[0], np.ones(3_000, np.bool_)
+    packed = np.frombuffer(codes.encode(), np.uint8)
+    for held, times in ((packed, 1), (packed[:100], 2)):
+        searcher = NearestVectorSearcher(packed=(held, 3_000))
+        first = searcher.find(columns, asked, mask, 40)
+        assert len(decoded) == times - 1
+        later = searcher.find(columns, asked, mask, 40)
+        assert len(decoded) == times
+        assert len(set(first.tolist()) & set(later.tolist())) >= 36
+        assert 17 in first
+        assert 17 in later

@@ -14,6 +14,7 @@ from engrams.engine import MemoryEngine
 from engrams.enginecomponents import EngineDeps
 from engrams.errors import NotFoundError, RefusedError, SettingsError
 from engrams.models.chat import connection as connection
+from engrams.models.chat.chatfactory import adopt_upstream as adopt_upstream
 from engrams.models.chat.chatfactory import choose_chat, inject
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
 from engrams.models.embed.embedderfactory import choose_embedder, make_plain, require_embedder
@@ -59,10 +60,6 @@ if TYPE_CHECKING:
     from engrams.write.sourcechanges import SourceChangeReport as SourceChangeReport
 
 
-def _ignore(_done: int, _total: int) -> None:
-    pass
-
-
 def open(
     settings: Settings | None = None,
     *,
@@ -84,7 +81,7 @@ def open(
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else change_settings(settings, given)
-    settings = in_test_mode(settings)
+    settings = adopt_upstream(in_test_mode(settings))
     if not settings.is_volatile and any(find_database(settings).parent.glob("engrams-restore-unfinished")):
         _finish_restore(settings)
     kept = store(settings, clock)
@@ -262,7 +259,7 @@ def encryption_status(settings: Settings) -> HomeEncryptionStatus:
     return read_status(_own_home(settings), _places(settings).vault)
 
 
-def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignore) -> int:
+def encrypt(settings: Settings, *, passphrase: str = "", report: Report = lambda *_: None) -> int:
     """Encrypt the home, or finish a change; number of files written.
 
     Works while other processes use the home: they wait, and go on with the key. ``passphrase``: where the key comes from one.
@@ -272,7 +269,7 @@ def encrypt(settings: Settings, *, passphrase: str = "", report: Report = _ignor
     return encrypt_home(_own_home(settings), settings.encryption, passphrase, report)
 
 
-def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = "", report: Report = _ignore) -> int:
+def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = "", report: Report = lambda *_: None) -> int:
     """Encrypt the home anew; number of files written.
     ``fresh``: where the new key comes from."""
     from engrams.encryption.keychange import rekey_home
@@ -280,7 +277,7 @@ def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = ""
     return rekey_home(_own_home(settings), settings.encryption, fresh, passphrase, report)
 
 
-def decrypt(settings: Settings, *, report: Report = _ignore) -> int:
+def decrypt(settings: Settings, *, report: Report = lambda *_: None) -> int:
     """Decrypt the home; number of files written."""
     from engrams.encryption.keychange import decrypt_home
 

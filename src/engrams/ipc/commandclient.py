@@ -29,7 +29,8 @@ SOCKET_FOLDER = "run"
 
 SOCKET_SUFFIX = ".sock"
 _SILENCE = 4 * HEARTBEAT_SECONDS
-_MOST_SECONDS = 60.0
+MOST_SECONDS = 60.0
+"""Time for an answer, while there are heartbeats."""
 
 
 class CommandClient:
@@ -38,7 +39,7 @@ class CommandClient:
     ``reason``: why nobody answered it, for people. ``key`` and ``at`` name this call: who runs it again after a broken link gives its
     writes the same ids, so that nothing is stored twice."""
 
-    def __init__(self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = _MOST_SECONDS) -> None:
+    def __init__(self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = MOST_SECONDS) -> None:
         self.key, self.at = os.urandom(10).hex(), time.time()
         self.reason, self.pid = "no server runs for this home", 0
         self._arguments, self._stdin, self._seconds = list(arguments), stdin, seconds

@@ -78,7 +78,12 @@ class ServedCommand:
         """Return the engine for a command with these settings.
 
         DeclinedCallError: the command must open the home itself."""
-        own = self.home.settings if writes or asked.rerank.provider == "listwise" else self.home.given
+        from engrams.build import adopt_upstream
+
+        if writes or asked.rerank.provider == "listwise":
+            asked, own = adopt_upstream(asked), self.home.settings
+        else:
+            own = self.home.given
         if not _is_same_folder(asked, own):
             raise DeclinedCallError("the server has another home")
         if self.call.environ.get(_PASSPHRASE, "") != os.environ.get(_PASSPHRASE, ""):

@@ -260,4 +260,4 @@ def is_local(host: str) -> bool:
     try:
         return ip_address(name).is_loopback
     except ValueError:
-        return name == "localhost"
+        return name == "localhost" or name.endswith(".localhost")

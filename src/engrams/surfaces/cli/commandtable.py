@@ -58,8 +58,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Name -> module and one-line help; `engrams --help` loads no module."""
 
-SERVED = frozenset({"add", "context", "search"})
-"""Commands that a running server answers; hooks are the fourth."""
+SERVED = frozenset({"add", "context", "retry", "search", "status"})
+"""Commands that a running server answers, as it does hooks."""
 
 _FLAGS = frozenset({"--json", "--test", "--verbose"})
 _VALUED = frozenset({"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
@@ -20,6 +19,7 @@ import typer
 from engrams.errors import EngramsError, StoreError, install_hint
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.resultoutput import clean, emit, paint, say
+from engrams.surfaces.cli.runningserver import find_server
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -138,16 +138,12 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
 
 def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
     """Tell of a running server, and whether its models differ."""
-    try:
-        noted = json.loads((settings.home.expanduser() / "serve.json").read_bytes())
-        os.kill(int(noted["pid"]), 0)
-        url, theirs = str(noted["url"]), list(noted["models"])
-    except (OSError, ValueError, KeyError, TypeError):
+    if (server := find_server(settings)) is None:
         return
-    same = theirs == [settings.embed.provider, settings.embed.model, settings.serve.upstream.rpartition("@")[2]]
-    told = "" if same else f" with an embedder or upstream of its own: {', '.join(str(name) for name in theirs if name)}"
+    same = server.is_alike
+    told = "" if same else f" with an embedder or upstream of its own: {', '.join(name for name in server.models if name)}"
     hint = "" if same else "Options of `engrams serve` hold for that process alone: put them into config.toml, which every command reads."
-    yield DoctorCheckResult("server", "info" if same else "warn", f"runs at {url}{told}", hint)
+    yield DoctorCheckResult("server", "info" if same else "warn", f"runs at {server.url}{told}", hint)
 
 
 def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:

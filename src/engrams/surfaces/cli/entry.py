@@ -14,6 +14,8 @@ from typing import NoReturn
 from engrams.surfaces.cli.commandtable import SERVED, arrange
 
 _HELP = frozenset({"-h", "--help"})
+_WAIT_SECONDS = 3600.0
+"""Time for a server that runs jobs; those take as long as they may."""
 _FILES = ("-", "-f", "--file")
 
 
@@ -52,9 +54,10 @@ def ask_server(arguments: Sequence[str]) -> int | None:
     Its output is printed. What the command stores later here has the ids that the server would have given."""
     if any(word in _FILES or word.startswith(("--file=", "-f")) for word in arguments):
         return None  # what is read here is not sent around
-    from engrams.ipc.commandclient import CommandClient, find_option
+    from engrams.ipc.commandclient import MOST_SECONDS, CommandClient, find_option
 
-    client = CommandClient(arguments, find_option(arguments, "--home"))
+    seconds = _WAIT_SECONDS if "--wait" in arguments else MOST_SECONDS
+    client = CommandClient(arguments, find_option(arguments, "--home"), seconds=seconds)
     answer = client.ask()
     if answer is None:
         gc.disable()  # modules and an index are many lasting objects, and this command is short

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engrams.errors import SettingsError
+from engrams.errors import RefusedError, SettingsError
+from engrams.ipc.servedcommand import CURRENT
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.resultoutput import clean, emit, note, paint, print_table, say, show_progress, to_json
+from engrams.surfaces.cli.runningserver import find_server
 from engrams.types import PRODUCT
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
 
 app = new_app()
 
@@ -79,9 +85,9 @@ def calibrate(options: GlobalOptions) -> None:
 @flatten_options
 def status(options: GlobalOptions, wait: Wait = False) -> None:
     """Show background work: jobs, delay and failures."""
-    with options.open(needs_owner=False) as (engine, scope):
+    with options.open(needs_owner=False, reads=True) as (engine, scope):
         if wait:
-            with show_progress("working", quiet=options.json) as bar:
+            with _waiting(options, engine) as bar:
                 engine.updates.flush_sync(_WAIT)
                 engine.drain(_WAIT, bar)
         state = to_json({**engine.status(), "nearness": engine.nearness.get(scope)})
@@ -118,6 +124,21 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
         )
 
 
+@contextmanager
+def _waiting(options: GlobalOptions, engine: MemoryEngine) -> Iterator[Callable[[int, int], None]]:
+    """Show progress of jobs that run here.
+    RefusedError: a server does them by another model, and did not run this command."""
+    served = CURRENT.get() is not None
+    server = None if served else find_server(engine.settings)
+    if server is not None and not server.is_alike:
+        raise RefusedError(
+            f"The server at {server.url} learns by a model of its own: this command would do its jobs by another one, or by rules.",
+            hint="Wait: the server does them itself. Or put its options into config.toml, which every command reads.",
+        )
+    with show_progress("working", quiet=options.json or served) as bar:
+        yield bar
+
+
 def _format_upkeep(upkeep: Mapping[str, Any]) -> str:
     """Format what waits, for which hour, budget or person."""
     jobs = ", ".join(f"{_JOB_NAMES.get(kind, kind)} {number}" for kind, number in upkeep["waiting"].items())
@@ -133,10 +154,10 @@ def retry(
     wait: Wait = False,
 ) -> None:
     """Run failed jobs again."""
-    with options.open(needs_owner=False) as (engine, _):
+    with options.open(needs_owner=False, reads=True) as (engine, _):
         number = engine.retry(tuple(ids or ()))
         if wait:
-            with show_progress("working", quiet=options.json) as bar:
+            with _waiting(options, engine) as bar:
                 engine.drain(_WAIT, bar)
     emit({"retried": number}) if options.json else say(f"{number} jobs queued again.")
 

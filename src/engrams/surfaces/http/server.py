@@ -50,7 +50,7 @@ def serve(settings: Settings, *, as_json: bool = False) -> None:
             f"Preset {settings.preset} needs the model server that it stands before.",
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
-    given, settings = settings, adopt_upstream(settings)
+    given, settings = settings, build.adopt_upstream(settings)
     with listen(settings.serve) as listener, ExitStack() as stack:
 
         def greet(workers: Sequence[int] = ()) -> None:
@@ -198,17 +198,6 @@ def check_settings(settings: Settings) -> None:
     up = urlsplit(serve.upstream)
     if up.hostname and is_loopback(up.hostname) and serve.port and _default_port(up.port, up.scheme) == serve.port:
         raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
-
-
-def adopt_upstream(settings: Settings) -> Settings:
-    """Use the proxy's upstream as memory's chat model, without another one."""
-    serve, chat = settings.serve, settings.chat
-    up = urlsplit(serve.upstream)
-    usable = bool(serve.upstream_key) or is_loopback((up.hostname or "").casefold())
-    if chat.provider != "none" or not up.hostname or not serve.upstream_learns or not usable:
-        return settings
-    own = chat.model_copy(update={"provider": "openai", "url": serve.upstream, "api_key": serve.upstream_key})
-    return settings.model_copy(update={"chat": own})
 
 
 def listen(settings: ServeSettings) -> socket.socket:

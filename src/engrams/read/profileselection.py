@@ -24,7 +24,7 @@ _OWN_LABELS = frozenset({"conversation", "session", "thread", "chat"})
 _PASSING_CATEGORIES = frozenset({"context", "event", ""})
 _STATES = frozenset({"home", "work", "education", "family", "identity"})
 """Categories in which what changed is what is so now: "moved to Berlin"."""
-_UNLASTING = ("hearsay", "modality", "temporal", "effect")
+_UNLASTING = ("hearsay", "modality", "temporal")
 _PROFILE = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _RULES = (Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE)
 IN_PART = "in_part"
@@ -50,8 +50,12 @@ def fits_profile(record: Record) -> bool:
     theirs = subject in names or subject.startswith(f"{_USER}'s ")
     passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
     ends = record.valid_to is not None and not record.superseded_by
-    lasts = not ends and not passing and not any(record.meta.get(name) for name in _UNLASTING)
-    return theirs and _is_own(record) and lasts
+    return theirs and _is_own(record) and not ends and not passing and not _is_unlasting(record)
+
+
+def _is_unlasting(record: Record) -> bool:
+    """Return True for hearsay, a supposition, or the end of something."""
+    return record.meta.get("effect") == "ends" or any(record.meta.get(name) for name in _UNLASTING)
 
 
 def _is_own(record: Record) -> bool:
@@ -61,7 +65,7 @@ def _is_own(record: Record) -> bool:
 
 def fits_core(record: Record) -> bool:
     """Test for a statement in the owner's own scope, no hearsay."""
-    return _is_own(record) and not any(record.meta.get(name) for name in _UNLASTING)
+    return _is_own(record) and not _is_unlasting(record)
 
 
 def has_ended(record: Record, now: datetime) -> bool:

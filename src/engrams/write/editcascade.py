@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+from engrams.text.terms import tokens
 from engrams.types import UNSAID, Kind, Record, Status
 from engrams.write import manualedits, sourcechanges
 
@@ -16,10 +17,12 @@ _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 def restate_object(record: Record, text: str) -> dict[str, Any]:
     """Find the new object where only the object's words changed.
 
-    Returns fields: the new ``object``, emptied ``predicate`` and ``object`` where the text differs elsewhere, or none where nothing
-    changes. Pure."""
-    if not record.object or record.object in text or record.object not in record.text:
+    Returns fields: the new ``object``, emptied ``predicate`` and ``object`` where the text differs elsewhere, or where it never held the
+    object's words, and none where no word changes. Pure."""
+    if not record.object or record.object in text or tokens(record.text) == tokens(text):
         return {}
+    if record.object not in record.text:
+        return {"predicate": "", "object": ""}
     before, _, after = record.text.partition(record.object)
     inner = text[len(before) : len(text) - len(after)]
     held = text.startswith(before) and text.endswith(after) and len(text) >= len(before) + len(after)

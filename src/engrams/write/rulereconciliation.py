@@ -148,12 +148,23 @@ def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], kno
     elif candidate.single:
         wrong = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     else:
-        wrong = []
+        wrong = [record for record in near_by if _denies_object(candidate, record)]
     if not wrong:
         return _reconcile_statement(candidate, slot, known, 1.0)
     if (held := find_conflict(candidate, wrong)) is not None:
         return held
     return ReconciliationResult("replace", candidate, tuple(wrong), retract=True, reason="corrected")
+
+
+_DENIED = re.compile(r"\b(?:not|nicht|instead of|rather than|statt) (?!only\b|just\b|nur\b)([^,.;!?]{1,80})", re.IGNORECASE)
+
+
+def _denies_object(candidate: CandidateStatement, record: Record) -> bool:
+    """True if a correction names a record's object as wrong: "not to X"."""
+    thing = object_terms(record.object)
+    said = (match[1] for text in (candidate.text, *(one.quote for one in candidate.evidence)) for match in _DENIED.finditer(text))
+    denied = [object_terms(piece)[: len(thing) + 1] for piece in said]
+    return bool(thing) and not _is_same_thing(candidate.object, record.object) and any(thing in (one[:-1], one[1:], one) for one in denied)
 
 
 def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> ReconciliationResult:

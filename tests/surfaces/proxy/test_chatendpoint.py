@@ -175,7 +175,7 @@ def test_an_answer_of_tool_calls_is_no_turn(bench: Harness) -> None:
 @pytest.mark.covers("S2.7")
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "500 Internal Server Error", "529 Overloaded", "404 Not Found"])
 def test_an_upstream_error_comes_down_as_it_is(bench: Harness, status: str) -> None:
-    """Status, headers and body of an error are the upstream's; nothing is stored."""
+    """Status, headers and body of an error are the upstream's; what was said is stored, the error is not."""
     body = b'{"error": {"message":"slow down", "type":"x","param":null,"code":"rate_limit"}}'
     headers = (
         "Retry-After: 7",
@@ -191,7 +191,7 @@ def test_an_upstream_error_comes_down_as_it_is(bench: Harness, status: str) -> N
     for line in headers:
         name, _, value = line.partition(": ")
         assert value in answer.headers.get_list(name)
-    assert bench.told() == []
+    assert bench.told() == [("user", REX)]
 
 
 def test_an_error_with_status_200_is_no_answer(bench: Harness) -> None:
@@ -199,7 +199,7 @@ def test_an_error_with_status_200_is_no_answer(bench: Harness) -> None:
     for body in (b'{"error": {"message": "no credit"}}', b"<html>", b"[]", b""):
         bench.raw.says(reply(body))
         assert bench.ask(REX).content == body
-    assert bench.told() == []
+    assert bench.told() == [("user", REX)]
 
 
 def test_a_request_refused_with_memory_goes_again_without(bench: Harness) -> None:
@@ -280,18 +280,18 @@ def test_a_threshold_keeps_weak_memories_out(bench: Harness) -> None:
 
 
 def test_an_upstream_that_breaks_off_is_a_502(bench: Harness) -> None:
-    """A connection cut before the answer is an OpenAI-shaped error with a hint, and nothing is stored."""
+    """A connection cut before the answer is an OpenAI-shaped error with a hint, and what was said is stored."""
     bench.raw.says(Drop())
     answer = bench.ask(REX)
     assert answer.status_code == 502
     assert answer.json()["error"]["code"] == "upstream_unreachable"
-    assert bench.told() == []
+    assert bench.told() == [("user", REX)]
 
 
 def test_an_upstream_that_never_answers_is_a_504(bench: Harness) -> None:
-    """After `serve.timeout_seconds` the client is told, the upstream call is cancelled, and nothing is stored."""
+    """After `serve.timeout_seconds` the client is told, the upstream call is cancelled, and what was said is stored."""
     bench.raw.says(threading.Event())
     answer = bench.ask(REX)
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "upstream_timeout")
     assert bench.raw.left.wait(10)
-    assert bench.told() == []
+    assert bench.told() == [("user", REX)]

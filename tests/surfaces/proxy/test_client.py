@@ -77,7 +77,7 @@ def test_tool_calls_come_through(client: openai.OpenAI, model: ScriptedModel, en
 
 @pytest.mark.covers("S2.7")
 def test_the_clients_own_errors(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
-    """Rate limits and server errors raise what they raise without us, and nothing is stored."""
+    """Rate limits and server errors raise what they raise without us, and no error is stored."""
     for fault, error in [
         ("http_429", openai.RateLimitError),
         ("http_500", openai.InternalServerError),
@@ -86,7 +86,7 @@ def test_the_clients_own_errors(client: openai.OpenAI, model: ScriptedModel, eng
         model.fail(fault)
         with pytest.raises(error):
             client.chat.completions.create(model="m", messages=[{"role": "user", "content": "My dog is called Rex."}])
-    assert told(engine) == []
+    assert told(engine) == [("user", "My dog is called Rex.")]
 
 
 @pytest.mark.covers("S2.9")

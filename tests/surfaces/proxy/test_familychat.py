@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
-from tests.acceptance.process import run, served
+from tests.acceptance.process import Door, eventually, run, served
 
 from engrams.testing import ScriptedModel
 
 EXTRACT = "Below are numbered messages"
+
+
+def message(text: str) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": text}]}
 
 
 def configure(home: Path, text: str) -> Path:
@@ -64,3 +72,86 @@ def test_commands_learn_by_the_upstream_of_the_settings(home: Path) -> None:
         run(home, arguments=("status", "--wait"))
         assert asked(model, EXTRACT) == 1
         assert "no language model" not in run(home, arguments=("doctor",))
+
+
+def allergic(thing: str, quote: str, **fields: Any) -> dict[str, Any]:
+    row = {"subject": "user", "predicate": "allergic_to", "object": thing, "category": "health", "confidence": "high"}
+    return states(f"Ann is allergic to {thing}", quote, **row, **fields)
+
+
+MUSSELS = allergic("mussels", "it is mussels", kind="correction", effect="corrects")
+MUSSELS["statements"][0]["text"] = "Ann is allergic to mussels, not to shrimps."
+MEETS = "how it meets what is known"
+
+
+def learned(door: Door) -> list[Any]:
+    """Current statements, oldest first."""
+    found = door.get("/v1/memories", limit=100)["memories"]
+    return [one for one in found if one["kind"] in ("fact", "correction")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_learned_correction_is_in_the_profile_and_the_wrong_value_is_not(home: Path, fails: bool) -> None:
+    """So with the model's verdict, and where the model never gives a usable one and rules decide."""
+    verdict = {"decisions": [{"new": 1, "known": [1], "verdict": "replace", "confidence": "high", "reason": "corrected"}]}
+    with ScriptedModel().when(MEETS, "Certainly { as I said" if fails else verdict) as model:
+        model.when(r"messages:.*it is mussels", MUSSELS).when(EXTRACT, allergic("shrimps", "allergic to shrimps"))
+        configure(home, f'[serve]\nupstream = "{model.url}/v1"\n[write]\ndebounce_seconds = 0\n[jobs]\nmax_attempts = 1\n')
+        with served("default", home, model) as door:
+            door.chat("I am allergic to shrimps.")
+            eventually(lambda: learned(door), 30)
+            door.chat("Sorry, that was wrong: it is mussels I am allergic to.")
+            eventually(lambda: any("mussels" in one["text"] for one in learned(door)), 30)
+            door.chat("What shall we cook?")
+            prompt = door.prompt_of("What shall we cook?")
+            assert "mussels, not to shrimps" in prompt and "Ann is allergic to shrimps" not in prompt
+
+
+@pytest.mark.slow
+def test_a_facts_triple_follows_its_text(home: Path) -> None:
+    """Where the object never stood in the text word by word, an edit leaves no old value behind."""
+    exam = states("Ann's exam in maths is on 2026-12-03.", "my exam", predicate="has_exam", object="maths exam on December 3rd")
+    with ScriptedModel().when(EXTRACT, exam) as model:
+        configure(home, f'[serve]\nupstream = "{model.url}/v1"\n[write]\ndebounce_seconds = 0\n')
+        with served("default", home, model) as door:
+            door.chat("Think of my exam in maths on December 3rd.")
+            (fact,) = eventually(lambda: learned(door), 30)
+            assert fact["object"] == "maths exam on December 3rd"
+            fact = door.patch(f"/v1/memories/{fact['id']}", {"text": "Ann's exam in maths is on 2026-12-04."})
+            assert "3rd" not in str((fact["object"], fact["predicate"]))
+            door.patch(f"/v1/memories/{fact['id']}", {"object": "exam on 2026-12-04", "predicate": "has_exam"})
+            fact = door.patch(f"/v1/memories/{fact['id']}", {"text": "Ann's exam in maths is on 2026-12-04!"})
+            assert fact["object"] == "exam on 2026-12-04"
+
+
+@pytest.mark.slow
+def test_what_is_said_during_an_outage_is_kept_once(home: Path) -> None:
+    """An error, an upstream that is down, a client that leaves and a kill before the first word: each message is stored, and once."""
+    said = [f"Ben's coat number {number} is blue." for number in range(4)]
+
+    def stored(door: Door) -> list[str]:
+        return [one["text"] for one in door.get("/v1/memories", limit=100, kind="turn")["memories"] if one["role"] == "user"]
+
+    with ScriptedModel() as model:
+        configure(home, f'[serve]\nupstream = "{model.url}/v1"\nupstream_learns = false\n')
+        with served("default", home, model) as door:
+            model.fail("http_503")
+            door.chat(said[0], status=503)
+            model.fail("hang", when=said[1])
+            with pytest.raises(httpx2.ReadTimeout):
+                door.client.post("/v1/chat/completions", json=message(said[1]), timeout=1)
+            model.stop()
+            door.chat(said[2], status=502)
+            model.heal().start()
+            for text in said[:3]:
+                door.chat(text)
+            eventually(lambda: sorted(stored(door)) == said[:3])
+            model.fail("hang", when=said[3])
+            with pytest.raises(httpx2.ReadTimeout):
+                door.client.post("/v1/chat/completions", json=message(said[3]), timeout=1)
+            os.kill(json.loads((home / "serve.json").read_text())["pid"], signal.SIGKILL)
+        with served("default", home, model) as door:
+            assert sorted(stored(door)) == said
+            door.chat(said[3])
+            assert sorted(stored(door)) == said

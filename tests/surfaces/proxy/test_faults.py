@@ -180,4 +180,4 @@ def test_an_unreachable_upstream_is_a_502(raw: Raw) -> None:
             assert answer.status_code == 502
             assert "serve.upstream" in answer.json()["error"]["message"]
             assert "secret" not in answer.text
-        assert bench.told() == []
+        assert bench.told() == [("user", REX)]

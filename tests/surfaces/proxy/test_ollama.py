@@ -99,11 +99,11 @@ def test_a_stream_that_breaks(bench: Harness) -> None:
 
 
 def test_errors_keep_their_status(bench: Harness) -> None:
-    """A model that is not there is Ollama's 404, and nothing is stored."""
+    """A model that is not there is Ollama's 404, and no answer is stored."""
     bench.raw.says(reply(b'{"error":"model not found"}', "404 Not Found"))
     answer = bench.client.post("/api/chat", content=bench.body(REX), headers=bench.headers())
     assert (answer.status_code, answer.json()) == (404, {"error": "model not found"})
-    assert bench.told() == []
+    assert bench.told() == [("user", REX)]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,6 @@ def test_an_error_as_an_answer_is_not_stored(bench: Harness, said: str) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": REX}]}
     answer = bench.client.post("/api/chat", content=json.dumps({**body, "stream": False}), headers=bench.headers())
     assert answer.json()["message"]["content"] == said
-    assert bench.told() == []
     for line in (whole, json.dumps({"error": said}).encode()):
         bench.raw.says(opening(kind="application/x-ndjson"), piece(line + b"\n"), piece(b""))
         bench.client.post("/api/chat", content=json.dumps(body), headers=bench.headers())

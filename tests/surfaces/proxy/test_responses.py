@@ -95,7 +95,7 @@ def test_equal_words_in_a_conversation_that_the_upstream_keeps(bench: Harness) -
 
 
 def test_tool_calls_and_errors(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
-    """Function calls come through and make no assistant turn; an upstream's error keeps its class, and nothing is stored."""
+    """Function calls come through and make no assistant turn; an upstream's error keeps its class, and is not stored."""
     model.say(ScriptedReply(tools=(ScriptedToolCall("look", {"x": 1}),)))
     answer = client.responses.create(model="m", input="Look it up for me, please.")
     assert [item.name for item in answer.output if item.type == "function_call"] == ["look"]
@@ -103,7 +103,7 @@ def test_tool_calls_and_errors(client: openai.OpenAI, model: ScriptedModel, engi
     model.fail("http_429")
     with pytest.raises(openai.RateLimitError):
         client.responses.create(model="m", input="Something else entirely.")
-    assert len(told(engine)) == 1
+    assert told(engine)[1:] == [("user", "Something else entirely.")]
 
 
 def test_every_other_byte_is_kept(bench: Harness) -> None:

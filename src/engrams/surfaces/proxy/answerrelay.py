@@ -70,7 +70,6 @@ class RelayResponse(Response):
     async def _send_observed(self, send: Send, observer: StreamedAnswerRecorder) -> bool:
         try:
             async for chunk in self._answer.aiter_bytes():
-                await observer.wait_question()
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 observer.feed(chunk)
         except httpx2.HTTPError as fault:
@@ -114,12 +113,14 @@ _LINE_BYTES = 16_000_000
 
 
 class StreamedAnswerRecorder:
-    """Collect the text of a streamed answer and store both turns.
+    """Collect the text of a streamed answer and store it.
 
-    The user's turn is stored before the first chunk, the answer's after the last. At most ``limit`` characters are collected, however the
+    ``said``: stores the user's turn, which comes first; the answer's is stored after the last chunk. At most ``limit`` characters are collected, however the
     bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``: that of the answer."""
 
-    def __init__(self, memory: TimeLimitedEngine, chat_request: ParsedProxyRequest, limit: int) -> None:
+    def __init__(
+        self, memory: TimeLimitedEngine, chat_request: ParsedProxyRequest, limit: int, said: asyncio.Task[bool] | None = None
+    ) -> None:
         assert chat_request.caller is not None
         self.finished = False
         self.failed = False
@@ -129,9 +130,8 @@ class StreamedAnswerRecorder:
         self._size = 0
         self._pieces: list[str] = []
         self._rest = b""
-        self._question = memory.store([chat_request.question], self._scope) if chat_request.question else None
+        self._question = said
         self._answer: asyncio.Task[bool] | None = None
-        self._waited = False
 
     @property
     def text(self) -> str:
@@ -155,12 +155,6 @@ class StreamedAnswerRecorder:
         """Format the error event for a stream that broke off."""
         return (b"\n\n" if self._rest else b"") + self._dialect.format_break(text)
 
-    async def wait_question(self) -> None:
-        """Wait before the first chunk until the user's turn is stored."""
-        if self._question is not None and not self._waited:
-            self._waited = True
-            await self._memory.wait_stored(self._question)
-
     def store_answer(self) -> asyncio.Task[bool] | None:
         """Store the answer once, partial where it broke off.
 
@@ -176,8 +170,7 @@ class StreamedAnswerRecorder:
         """Store the answer and wait until it is stored."""
         task = self.store_answer()
         await self._memory.note_answer(self._request, self.id)
-        if task is not None:
-            await self._memory.wait_stored(task)
+        await self._memory.wait_stored(task)
 
     def _read(self, data: bytes) -> None:
         if data == b"[DONE]":

@@ -79,6 +79,8 @@ class ProxyChatEndpoint:
         unsaved = self._memory.describe_excess(chat_request.question)
         unsaved_note = {UNSAVED: unsaved} if unsaved else {}
         note = {**memory.headers, **unsaved_note}
+        # Before the upstream is asked: what was said outlives an outage, a client that leaves and a kill.
+        said = self._memory.store_question(chat_request)
         try:
             answer = await self._send(request, chat_request, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
@@ -87,15 +89,17 @@ class ProxyChatEndpoint:
                 memory = RequestMemoryContext("", (), "skipped:refused")
                 note = {**memory.headers, **unsaved_note}
                 answer = await self._send(request, chat_request, upstream)
+            await self._memory.wait_stored(said)
             if answer.status_code != 200 or chat_request.caller is None:
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)
             if _is_stream(answer, chat_request):
-                observer = StreamedAnswerRecorder(self._memory, chat_request, self._settings.limits.text_bytes // 4)
+                observer = StreamedAnswerRecorder(self._memory, chat_request, self._settings.limits.text_bytes // 4, said)
                 return RelayResponse(answer, _with_note(response_headers(answer, decoded=True), note), gone, observer)
             body = await answer.aread()
         except httpx2.HTTPError as fault:
+            await self._memory.wait_stored(said)
             return upstream.unreachable_error(self._dialect.path, fault, note)
-        return await self._answer_whole((answer, body), chat_request, memory, note)
+        return await self._answer_whole((answer, body), chat_request, memory, note, said)
 
     async def _send(
         self, request: Request, chat_request: ParsedProxyRequest, upstream: UpstreamServer, memory: str = ""
@@ -108,19 +112,22 @@ class ProxyChatEndpoint:
         return await upstream.send("POST", url, headers, body)
 
     async def _answer_whole(
-        self, read: tuple[httpx2.Response, bytes], chat_request: ParsedProxyRequest, memory: RequestMemoryContext, note: dict[str, str]
+        self,
+        read: tuple[httpx2.Response, bytes],
+        chat_request: ParsedProxyRequest,
+        memory: RequestMemoryContext,
+        note: dict[str, str],
+        said: asyncio.Task[bool] | None,
     ) -> Response:
-        """Store the turns of a whole answer and name the memories used."""
+        """Store the turn of a whole answer and name the memories used."""
         answer, body = read
         headers = _with_note(response_headers(answer, decoded=True), note)
         parsed = parse_json(body)
         text = self._dialect.read_answer(parsed)
         if text is not None and chat_request.caller is not None:
             await self._memory.note_answer(chat_request, str(parsed.get("id") or ""))
-            turns = [chat_request.question] if chat_request.question else []
-            turns += [chat_request.answer_turn(text)] if text.strip() else []
-            if turns:
-                await self._memory.wait_stored(self._memory.store(turns, chat_request.caller.scope))
+            if text.strip():
+                await self._memory.wait_stored(self._memory.store([chat_request.answer_turn(text)], chat_request.caller.scope, said))
             if chat_request.skip_reason != "top_k" and self._dialect.hits:
                 body = append_member(body, "memory_hits", [hit_to_dict(hit) for hit in memory.hits])
         response = Response(body, answer.status_code)

@@ -152,6 +152,12 @@ class TimeLimitedEngine:
         """Store turns in the background, after those of ``after``."""
         return self._track(self._store(tuple(turns), scope, after))
 
+    def store_question(self, chat_request: ParsedProxyRequest) -> asyncio.Task[bool] | None:
+        """Store the user's turn of a request in the background; None: it has none."""
+        if chat_request.caller is None or chat_request.question is None:
+            return None
+        return self.store([chat_request.question], chat_request.caller.scope)
+
     def _track(self, work: Coroutine[Any, Any, bool]) -> asyncio.Task[bool]:
         task = asyncio.create_task(work)
         self._storing.add(task)
@@ -163,9 +169,9 @@ class TimeLimitedEngine:
         size, most = len(turn.text.strip().encode("utf-8", "replace")) if turn else 0, self._engine.settings.limits.text_bytes
         return f"{size} bytes; limits.text_bytes is {most}" if size > most else ""
 
-    async def wait_stored(self, task: asyncio.Task[bool]) -> None:
+    async def wait_stored(self, task: asyncio.Task[bool] | None) -> None:
         """Wait until the turns are stored, up to the deadline."""
-        if not task.done():
+        if task is not None and not task.done():
             await asyncio.wait({task}, timeout=self._deadlines.journal)
 
     def serve_person(self) -> AbstractContextManager[None]:

@@ -55,7 +55,7 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     with (
         ScriptedModel(models=("qwen3:8b",), answer=lambda _: ANSWER) as model,
-        temp_engine(user="Lena", serve__upstream=model.url + "/v1") as engine,
+        temp_engine(user="Lena", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as engine,
         served(engine) as url,
         sync_playwright() as play,
     ):

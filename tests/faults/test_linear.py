@@ -58,7 +58,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     options = {"vault__enabled": True, "vault__git": False, "vault__watch": "off", "jobs__workers": 0}
     with (
         ScriptedModel() as model,
-        engrams.open(home=home, user="ada", serve__upstream=f"{model.url}/v1", **options) as memory,
+        engrams.open(home=home, user="ada", serve__upstream=f"{model.url}/v1", serve__upstream_learns=False, **options) as memory,
         running(create_app(memory, memory.settings)) as url,
         httpx2.Client(base_url=url, timeout=60) as client,
     ):

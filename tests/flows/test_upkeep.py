@@ -152,7 +152,7 @@ def test_upkeep_pauses_while_somebody_chats(home: Path) -> None:
 def test_upkeep_pauses_during_a_relayed_turn(home: Path, stream: bool) -> None:
     """In a served proxy whose upstream does the memory work, a cycle waits until the turn has been answered."""
     with ScriptedModel(answer=lambda request: report(request) if "garden" in request.prompt.lower() else "Hello.") as model:
-        given = settings(model, serve__upstream=f"{model.url}/v1")
+        given = settings(model, serve__upstream=f"{model.url}/v1", serve__upstream_learns=False)
         with engrams.open(home=home, jobs__workers=0, **given) as memory:
             memory.add("I like tea", scope=ANN)
             with served(home, *as_options(given)):

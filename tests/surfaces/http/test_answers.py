@@ -43,7 +43,7 @@ def test_answers_of_the_model_server_are_safe_too() -> None:
     """What comes from upstream carries them as well: answers, streams, errors and paths that are its own."""
     with (
         ScriptedModel() as model,
-        temp_engine(user="ann", serve__upstream=model.url) as engine,
+        temp_engine(user="ann", serve__upstream=model.url, serve__upstream_learns=False) as engine,
         running(create_app(engine, engine.settings)) as url,
     ):
         ask = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}

@@ -42,7 +42,9 @@ def kept() -> Iterator[Kept]:
     clock = SettableClock(datetime(2025, 6, 1, tzinfo=UTC))
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
-        temp_engine(clock=clock, serve__require_keys="always", serve__rate_limit=0, serve__upstream=model.url + "/v1") as engine,
+        temp_engine(
+            clock=clock, serve__require_keys="always", serve__rate_limit=0, serve__upstream=model.url + "/v1", serve__upstream_learns=False
+        ) as engine,
         running(patient(engine)) as url,
     ):
         yield Kept(url, engine, clock, model)

@@ -25,7 +25,9 @@ from engrams.testing import temp_engine
 def engine() -> Iterator[MemoryEngine]:
     with socket.create_server(("127.0.0.1", 0)) as upstream:
         port = upstream.getsockname()[1]
-        with temp_engine(serve__upstream=f"http://someone:secret@127.0.0.1:{port}/v1", serve__top_k=3) as found:
+        with temp_engine(
+            serve__upstream=f"http://someone:secret@127.0.0.1:{port}/v1", serve__upstream_learns=False, serve__top_k=3
+        ) as found:
             yield found
 
 

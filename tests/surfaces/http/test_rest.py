@@ -54,7 +54,7 @@ def test_so_it_does_through_the_proxy() -> None:
     """Two chat turns; the facts of the second replace those of the first, end to end."""
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
-        temp_engine(user="ann", serve__upstream=model.url + "/v1") as engine,
+        temp_engine(user="ann", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as engine,
         running(patient(engine)) as url,
     ):
         for number, text in enumerate(("I live in Paris.", "I moved to Berlin."), 1):

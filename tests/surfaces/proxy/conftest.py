@@ -20,7 +20,13 @@ from engrams.testing import temp_engine
 def shared() -> Iterator[Harness]:
     with (
         raw_upstream() as raw,
-        temp_engine(user="nobody", serve__upstream=raw.url + "/v1", serve__upstream_key="own-key", serve__timeout_seconds=2) as engine,
+        temp_engine(
+            user="nobody",
+            serve__upstream=raw.url + "/v1",
+            serve__upstream_learns=False,
+            serve__upstream_key="own-key",
+            serve__timeout_seconds=2,
+        ) as engine,
     ):
         app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
         with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:

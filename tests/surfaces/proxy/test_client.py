@@ -24,7 +24,7 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
-    with temp_engine(user="ann", serve__upstream=model.url) as found:
+    with temp_engine(user="ann", serve__upstream=model.url, serve__upstream_learns=False) as found:
         yield found
 
 

@@ -46,7 +46,11 @@ def proxy(engine: MemoryEngine, raw: Raw, patience: MemoryDeadlines = PATIENCE) 
 
 def test_a_closed_engine_does_not_fail_the_turn(raw: Raw, caplog: pytest.LogCaptureFixture) -> None:
     """With memory gone the request goes up without it, the answer comes down, the log says what failed but not what was said."""
-    with caplog.at_level(logging.DEBUG), temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw) as bench:
+    with (
+        caplog.at_level(logging.DEBUG),
+        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine,
+        proxy(engine, raw) as bench,
+    ):
         engine.close()
         answer = bench.ask(REX)
         assert (answer.status_code, answer.headers["x-engrams-memory"]) == (200, "skipped:error")
@@ -84,7 +88,7 @@ def test_a_lookup_that_takes_too_long_is_left_behind(raw: Raw) -> None:
     """Past its deadline a lookup is given up: the request goes up as it came, and its turns are kept."""
     embedder = Gated()
     with (
-        temp_engine(serve__upstream=raw.url, embedder=embedder) as engine,
+        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False, embedder=embedder) as engine,
         proxy(engine, raw, replace(PATIENCE, lookup=0.01, cold=0.6)) as bench,
     ):
         answer = bench.ask(REX)
@@ -110,7 +114,10 @@ async def test_lookups_do_not_pile_up() -> None:
 def test_a_store_that_another_process_holds_does_not_stop_the_stream(raw: Raw) -> None:
     """While the database is locked for writing the answer streams; once it is free both turns are there."""
     raw.says(opening(), piece(b"".join(ANSWER)), piece(b""))
-    with temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw, replace(PATIENCE, journal=0.5)) as bench:
+    with (
+        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine,
+        proxy(engine, raw, replace(PATIENCE, journal=0.5)) as bench,
+    ):
         bench.ask("I live in Lyon, France.", stream=True)
         eventually(lambda: len(bench.told()) == 2)
         other = locked(engine)
@@ -125,7 +132,7 @@ def test_a_store_that_another_process_holds_does_not_stop_the_stream(raw: Raw) -
 @pytest.mark.covers("S2.11")
 def test_shutdown_waits_for_turns_being_kept(raw: Raw) -> None:
     """A server told to stop while the store is locked stores what was said before it ends."""
-    with temp_engine(serve__upstream=raw.url) as engine:
+    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine:
         with proxy(engine, raw, replace(PATIENCE, journal=0.5)) as bench:
             bench.ask("I live in Lyon, France.")
             eventually(lambda: len(bench.told()) == 2)
@@ -141,14 +148,14 @@ def test_shutdown_waits_for_turns_being_kept(raw: Raw) -> None:
 @pytest.mark.parametrize("bad", ["x" * 201, "a%00b", "a%0Ab"])
 def test_a_hostile_identity_does_not_fail_the_turn(raw: Raw, bad: str) -> None:
     """An id that no scope can hold leaves memory out of the request, and nothing is stored."""
-    with temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw) as bench:
+    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine, proxy(engine, raw) as bench:
         answer = bench.ask(REX, {"x-engrams-user": bad})
         assert (answer.status_code, answer.headers["x-engrams-memory"]) == (200, "skipped:identity")
 
 
 def test_a_switched_off_engrams_is_a_plain_proxy(raw: Raw) -> None:
     """With `enabled` false requests and answers pass untouched and nothing is kept."""
-    with temp_engine(serve__upstream=raw.url, enabled=False) as engine, proxy(engine, raw) as bench:
+    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False, enabled=False) as engine, proxy(engine, raw) as bench:
         answer = bench.ask(REX)
         assert (answer.content, answer.headers["x-engrams-memory"]) == (completion(), "skipped:disabled")
         assert bench.told() == []
@@ -156,7 +163,7 @@ def test_a_switched_off_engrams_is_a_plain_proxy(raw: Raw) -> None:
 
 def test_many_at_once(raw: Raw) -> None:
     """Requests in parallel, of several people, are all answered and all kept, each with its own."""
-    with temp_engine(serve__upstream=raw.url) as engine, proxy(engine, raw) as bench:
+    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine, proxy(engine, raw) as bench:
 
         def talk(user: str) -> None:
             for number in range(5):
@@ -175,7 +182,10 @@ def test_many_at_once(raw: Raw) -> None:
 
 def test_an_unreachable_upstream_is_a_502(raw: Raw) -> None:
     """A closed port is an OpenAI-shaped error that names the setting, on every path."""
-    with temp_engine(serve__upstream="http://127.0.0.1:9/v1", serve__upstream_key="secret") as engine, proxy(engine, raw) as bench:
+    with (
+        temp_engine(serve__upstream="http://127.0.0.1:9/v1", serve__upstream_learns=False, serve__upstream_key="secret") as engine,
+        proxy(engine, raw) as bench,
+    ):
         for answer in (bench.ask(REX), bench.ask(REX, stream=True), bench.client.get("/v1/models")):
             assert answer.status_code == 502
             assert "serve.upstream" in answer.json()["error"]["message"]

@@ -30,7 +30,7 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
-    with temp_engine(user="ann", serve__upstream=model.url + "/v1") as found:
+    with temp_engine(user="ann", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as found:
         yield found
 
 

@@ -30,7 +30,9 @@ class Two:
 def two() -> Iterator[Two]:
     with raw_upstream() as main, raw_upstream() as other:
         routes = [{"models": ["gpt-*", "o9"], "url": other.url + "/v1", "key": "other-key"}]
-        with temp_engine(user="ann", serve__upstream=main.url + "/v1", serve__upstream_key="main-key", serve__routes=routes) as engine:
+        with temp_engine(
+            user="ann", serve__upstream=main.url + "/v1", serve__upstream_learns=False, serve__upstream_key="main-key", serve__routes=routes
+        ) as engine:
             app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
             with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
                 for raw in (main, other):

@@ -97,7 +97,7 @@ def online() -> Iterator[Served]:
     """A server before a scripted model."""
     with (
         ScriptedModel(models=("m-large", "m-small")) as model,
-        temp_engine(user="nobody", serve__upstream=model.url + "/v1") as engine,
+        temp_engine(user="nobody", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as engine,
         running(patient(engine)) as url,
     ):
         yield Served(url, engine, model)

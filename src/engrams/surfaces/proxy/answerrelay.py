@@ -115,8 +115,9 @@ _LINE_BYTES = 16_000_000
 class StreamedAnswerRecorder:
     """Collect the text of a streamed answer and store it.
 
-    ``said``: stores the user's turn, which comes first; the answer's is stored after the last chunk. At most ``limit`` characters are collected, however the
-    bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``: that of the answer."""
+    ``said``: stores the user's turn, which comes first; the answer's is stored after the last chunk. At most ``limit`` characters are
+    collected, however the bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``:
+    that of the answer."""
 
     def __init__(
         self, memory: TimeLimitedEngine, chat_request: ParsedProxyRequest, limit: int, said: asyncio.Task[bool] | None = None

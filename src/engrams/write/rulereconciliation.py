@@ -160,7 +160,7 @@ _DENIED = re.compile(r"\b(?:not|nicht|instead of|rather than|statt) (?!only\b|ju
 
 
 def _denies_object(candidate: CandidateStatement, record: Record) -> bool:
-    """True if a correction names a record's object as wrong: "not to X"."""
+    """True if a correction rejects an object: "not to X"."""
     thing = object_terms(record.object)
     said = (match[1] for text in (candidate.text, *(one.quote for one in candidate.evidence)) for match in _DENIED.finditer(text))
     denied = [object_terms(piece)[: len(thing) + 1] for piece in said]

@@ -23,7 +23,7 @@ class RunningServer:
 
 
 def find_server(settings: Settings) -> RunningServer | None:
-    """Find the server that runs for the settings' home; None: there is none."""
+    """Find the server that runs for a home; None: none."""
     try:
         noted = json.loads((settings.home.expanduser() / "serve.json").read_bytes())
         os.kill(int(noted["pid"]), 0)

@@ -153,7 +153,7 @@ class TimeLimitedEngine:
         return self._track(self._store(tuple(turns), scope, after))
 
     def store_question(self, chat_request: ParsedProxyRequest) -> asyncio.Task[bool] | None:
-        """Store the user's turn of a request in the background; None: it has none."""
+        """Store the user's turn in the background; None: there is none."""
         if chat_request.caller is None or chat_request.question is None:
             return None
         return self.store([chat_request.question], chat_request.caller.scope)

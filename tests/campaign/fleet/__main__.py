@@ -56,7 +56,7 @@ def main(words: list[str] | None = None) -> int:
             time.sleep(max(due - time.monotonic(), 0))
         over.set()
         for thread in threads:
-            thread.join(200)
+            thread.join(700)
         fleet.wait_ready()
         left = wait_for_jobs(fleet)
         found = look(fleet, tally, left)

@@ -12,7 +12,7 @@ from typing import Any
 from tests.campaign.fleet.members import Fleet, Member, call
 
 OWNERS = tuple(f"own{letter}" for letter in "abcdefgh")
-_PATIENCE = 90.0
+_PATIENCE = 300.0
 """Seconds after which a client gives a request up."""
 
 

@@ -123,6 +123,7 @@ SILENT = (
     "I pasted my config below",
     "The vets are exhausted. I set up a fund to support them.",
     "I saw another at the flea market",
+    "I've been using that app on my phone to practise",
     "I've started reading the one you lent me",
     "I have been playing ever since",
     "We sewed a quilt with her scarves",

@@ -110,6 +110,7 @@ def test_a_rate_holds_for_all(two: Fleet, tmp_path: Path) -> None:
     assert 20 <= answers.count(200) <= 22 + 2 * (time.monotonic() - begun)
 
 
+@pytest.mark.slow
 def test_a_preview_and_its_act_may_meet_different_processes(two: Fleet) -> None:
     """Over MCP, without a session: one process previews a purge, the other one carries it out."""
 
@@ -233,6 +234,7 @@ def test_a_passphrase_is_asked_once(tmp_path: Path) -> None:
         os.close(terminal)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     """Memory of one process only is not served by several; a port that is taken is said once."""
     command = [*ENTRY, "serve", "--home", str(tmp_path), "--workers", "2", "--port", "0"]

@@ -30,10 +30,14 @@ class EngramsError(Exception):
     hint: str = ""
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
-        """Set the message, and a ``hint`` that says what to do."""
+        """Set the message, and a ``hint`` that says what to do.
+
+        A traceback shows both."""
         super().__init__(message or (self.__doc__ or "").strip())
         if hint:
             self.hint = hint
+        if self.hint:
+            self.add_note(f"hint: {self.hint}")
 
     @property
     def message(self) -> str:

@@ -181,7 +181,9 @@ def change_settings(settings: Settings, given: Mapping[str, Any]) -> Settings:
 
 def in_test_mode(settings: Settings) -> Settings:
     """Move memory into the home of test mode.
-    Idempotent; no database, folder or remote stays outside of it. Idempotent."""
+    Idempotent; no database, folder or remote stays outside of it. SettingsError: these are no settings."""
+    if not isinstance(settings, Settings):
+        raise SettingsError(f"Settings are wanted, not {type(settings).__name__}.", hint='Give the folder as home: engrams.open(home="…").')
     if not settings.test:
         return settings
     home = settings.home if settings.home.name == TEST_FOLDER else settings.home / TEST_FOLDER

@@ -12,6 +12,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 import engrams
+from engrams.errors import InputError
 from engrams.surfaces.adapters import PydanticAIConversationStore, PydanticAIMemory, PydanticAIToolset
 
 ANN = ("user", "ann")
@@ -144,6 +145,12 @@ async def slip(memory: engrams.MemoryEngine) -> None:
     limited = PydanticAIToolset(memory, ANN, permitted=("create",))
     result = await Agent(FunctionModel(err), toolsets=[limited]).run("Hello.")
     assert "may not delete" in str(result.all_messages())
+    for wrong in ("many", -1):
+        try:
+            PydanticAIMemory(memory, ANN, tokens=wrong)  # type: ignore[arg-type]
+        except InputError:
+            continue
+        raise AssertionError(wrong)
 
 
 async def forget_one_thing(memory: engrams.MemoryEngine) -> None:

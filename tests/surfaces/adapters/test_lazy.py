@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 
 import pytest
 
+import engrams
 import engrams.surfaces.adapters as adapters
-from engrams.errors import ExtraError
+from engrams.aio import AsyncMemoryEngine
+from engrams.errors import EngramsError, ExtraError, InputError, SettingsError
+from engrams.testing import temp_engine
 
 
 def test_no_framework_is_imported_before_its_adapter_is_used() -> None:
@@ -39,3 +43,16 @@ def test_a_missing_framework_is_named_with_its_extra(monkeypatch: pytest.MonkeyP
     assert "[nosuch]" in refused.value.hint
     with pytest.raises(AttributeError, match="NoSuchThing"):
         adapters.__getattr__("NoSuchThing")
+
+
+def test_a_wrong_start_says_what_to_do() -> None:
+    """The traceback of every error has its hint; a folder as settings, and an engine of the wrong kind, are named; adapters are listed."""
+    with pytest.raises(SettingsError, match="not str") as wrong:
+        engrams.open("/tmp/x")  # type: ignore[arg-type]
+    assert "home=" in "".join(traceback.format_exception(wrong.value))
+    with pytest.raises(EngramsError) as misspelt:
+        engrams.open(read__limt=3)
+    assert f"hint: {misspelt.value.hint}" in "".join(traceback.format_exception(misspelt.value))
+    with temp_engine() as engine, pytest.raises(InputError, match="not AsyncMemoryEngine"):
+        adapters.AgentMemory(AsyncMemoryEngine(engine), ("user", "ann"))  # type: ignore[arg-type]
+    assert {"PydanticAIMemory", "LangGraphStore", "AgentMemory"} <= set(dir(adapters))

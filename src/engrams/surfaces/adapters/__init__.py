@@ -52,6 +52,11 @@ _MODULES = {
 """Module of each adapter; the extra that installs its framework has the module's name."""
 
 
+def __dir__() -> list[str]:
+    """List every adapter, loaded or not."""
+    return sorted({*globals(), *_MODULES})
+
+
 def __getattr__(name: str) -> Any:
     """Load an adapter when first used. ExtraError: its framework is not installed."""
     if name not in _MODULES:

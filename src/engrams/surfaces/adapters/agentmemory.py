@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engrams.agentactions import ACTIONS, Action
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.surfaces.adapters.itemjournal import check_engine
 from engrams.types import NO_META, Hit, Json, Kind, Meta, Record, Scope, ScopeInput, Status
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class AgentMemory:
         ScopeError: a variable is missing."""
         if wrong := set(permitted) - set(ACTIONS):
             raise InputError(f"There is no action {min(wrong)!r}.", hint=f"The actions are: {', '.join(ACTIONS)}.")
-        self.engine, self.scope = engine, Scope.of(scope, **(variables or {}))
+        self.engine, self.scope = check_engine(engine), Scope.of(scope, **(variables or {}))
         self.permitted = tuple(action for action in ACTIONS if action in permitted)
 
     def manage(self, content: str = "", action: Action = "create", id: str = "", metadata: Meta = NO_META) -> str:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from engrams.errors import RefusedError
+from engrams.errors import InputError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
@@ -59,7 +59,7 @@ class FrameworkItemJournal:
         """Open the journal of one place.
 
         ``place``: what tells this conversation from others of the adapter. ``session``: the session of memory that it belongs to."""
-        self._engine, self.scope = engine, Scope.of(scope)
+        self._engine, self.scope = check_engine(engine), Scope.of(scope)
         self._mark, self._session = {"adapter": adapter, **place}, session
         self._lock = threading.Lock()
 
@@ -117,6 +117,14 @@ class FrameworkItemJournal:
         for record in self._list_records(order):
             if "data" in record.meta[ITEM]:
                 yield record.id, read_item(record)["data"]
+
+
+def check_engine(engine: MemoryEngine) -> MemoryEngine:
+    """Return the engine. InputError: it is no plain one."""
+    if not hasattr(type(engine), "observe"):
+        hint = "Give the engine that engrams.open returns: adapters run it on threads themselves."
+        raise InputError(f"An adapter takes a MemoryEngine, not {type(engine).__name__}.", hint=hint)
+    return engine
 
 
 async def run_to_end(function: Callable[..., T], *given: Any) -> T:

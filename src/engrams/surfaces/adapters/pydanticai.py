@@ -16,7 +16,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
 from engrams.agentactions import ACTIONS, Action
-from engrams.errors import ConflictError, NotFoundError
+from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import Condition, Where
 from engrams.surfaces.adapters.agentmemory import AgentMemory
 from engrams.surfaces.adapters.itemjournal import (
@@ -24,6 +24,7 @@ from engrams.surfaces.adapters.itemjournal import (
     KEPT,
     FrameworkItem,
     FrameworkItemJournal,
+    check_engine,
     hash_key,
     list_items,
     make_silent_item,
@@ -66,8 +67,10 @@ class PydanticAIMemory(AbstractCapability[Any]):
         """Remember for one scope.
 
         ``tokens``: of the added text at most (None: ``read.context_tokens``). ``tools``: let the model search and change memory.
-        ``store``: keep what is said; off where a conversation store keeps it."""
-        self._engine, self._scope, self._tokens = engine, Scope.of(scope), tokens
+        ``store``: keep what is said; off where a conversation store keeps it. InputError: ``tokens`` is no number above 0."""
+        if tokens is not None and (not isinstance(tokens, int) or tokens < 1):
+            raise InputError(f"tokens is a number above 0, not {tokens!r}.", hint="Leave it out for read.context_tokens.")
+        self._engine, self._scope, self._tokens = check_engine(engine), Scope.of(scope), tokens
         self._tools, self._store = tools, store
         self._recalled: dict[str, str] = {}
         self._kept: set[tuple[Role, str]] = set()
@@ -128,7 +131,7 @@ class PydanticAIConversationStore(ConversationStore):
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Keep the conversations of one scope of memory."""
-        self._engine, self._place = engine, Scope.of(scope)
+        self._engine, self._place = check_engine(engine), Scope.of(scope)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""

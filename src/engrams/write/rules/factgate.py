@@ -41,7 +41,7 @@ _ELSEWHERE = re.compile(
             r"\b(?:another|the (?:\w+ )?)ones?$|\b(?:another|the (?:other|same)) ones?\b",
             r"(?<!in )\bthe (?:rest|same(?! (?:day|place|time|way)\b)(?: \w+)?)$",
             r"\b(?:been to|bought|done|found|got|had|has|have|made|needs?|played|read|saw|seen|tried|used|wants?|watched) one\b",
-            r"\b(?:bought|made|off|painted|played|tried|used?|using|visited|watched|wore) that (?!\w+ (?:are|is|was)\b)|\bto decide on\b",
+            r"\b(?:bought|made|painted|played|tried|used?|using|visited|watched|wore) that (?!\w+ (?:are|is|was)\b)|\bto decide on\b",
             # a place of the message, or a thing known to both
             r"\b(?:code|example|function|implementation|snippet|version)s? (?:above|below)\b|\b(?:above|below)$|\?",
             r"\bthe (?:above|attached|below|following|given|mentioned|provided)\b|\bthe whole (?:collection|lot|series|set|thing)$",

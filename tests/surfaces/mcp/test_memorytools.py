@@ -143,6 +143,15 @@ async def test_errors_say_what_to_do(client: Open, name: str, arguments: dict[st
         assert says in await refused(memory, name, **arguments)
 
 
+async def test_an_updated_memory_says_nothing_of_before(client: Open) -> None:
+    """The fact of an updated note follows its text: the next search holds the new one alone."""
+    async with client() as memory:
+        one = (await call(memory, "memory_add", text="I drive a red Volvo."))["results"][0]["id"]
+        await call(memory, "memory_update", id=one, text="I drive a blue Volvo.")
+        found = json.dumps(await call(memory, "memory_search", query="What do I drive?"))
+        assert "blue Volvo" in found and "red Volvo" not in found
+
+
 async def test_a_version_that_is_gone(client: Open) -> None:
     """An update on an old version is refused and changes nothing."""
     async with client() as memory:

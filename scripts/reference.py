@@ -134,7 +134,10 @@ def cli() -> str:
 
 
 def section(name: str, command: Any, common: set[str]) -> str:
-    """One command."""
+    """One command; of a group also each of its commands."""
+    if inner := getattr(command, "commands", None):
+        parts = [section(f"{name} {each}", inner[each], common).replace("## ", "### ", 1) for each in inner]
+        return "\n".join([f"## {name}\n\n{command.help.strip()}\n", *parts])
     own = [param for param in command.params if param.name not in common]
     arguments = [param for param in own if param.param_type_name == "argument"]
     taken = [param for param in own if param.param_type_name == "option"]

@@ -21,6 +21,7 @@ from engrams.models.embed.embedderfactory import choose_embedder, make_plain, re
 from engrams.models.embed.nullembedder import NullEmbedder
 from engrams.models.embed.presetcosines import translate_preset as translate_preset
 from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
+from engrams.models.serverdiscovery import find_connection_problem as find_connection_problem
 from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
 from engrams.models.serverdiscovery import find_model_servers as find_model_servers
 from engrams.models.tokens.counterfactory import choose_counter

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from engrams.errors import EngramsError, ModelError
 from engrams.ports import DiscoveredModelServer
@@ -47,6 +49,23 @@ def list_models(server: DiscoveredModelServer, key: str, seconds: float) -> tupl
     rows = found.get("models" if server.provider == "ollama" else "data") if isinstance(found, dict) else None
     names = [row.get("name") or row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     return tuple(name for name in names if isinstance(name, str) and may_chat(name))
+
+
+def find_connection_problem(url: str, seconds: float = 3.0) -> str:
+    """Try to connect to a server; empty: it takes connections.
+
+    A server that is reached through a company's proxy is not tried."""
+    from engrams.models.httpclient import is_local
+
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if getproxies() and not is_local(f"{host}:0"):
+        return ""
+    try:
+        socket.create_connection((host, parts.port or (443 if parts.scheme == "https" else 80)), seconds).close()
+    except (OSError, ValueError) as problem:
+        return (problem.strerror if isinstance(problem, OSError) else "") or str(problem) or type(problem).__name__
+    return ""
 
 
 def may_chat(name: str) -> bool:

@@ -62,3 +62,10 @@ def test_a_systemd_that_refuses_is_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "fails").touch()
     told = run("install", "--yes")
     assert told.returncode == 4 and "no bus" in told.stderr and "enable-linger" in told.stderr
+    file = tmp_path / ".config" / "systemd" / "user" / "engrams.service"
+    assert not file.exists()
+    file.write_text("[Unit]\n")
+    (tmp_path / "bin" / "systemctl").write_text('#!/bin/sh\necho "no bus" >&2\nexit 1\n')
+    told = run("status")
+    assert told.returncode == 4 and "no bus" in told.stderr
+    assert run("remove").returncode == 0 and not file.exists()

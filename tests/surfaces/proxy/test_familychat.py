@@ -155,3 +155,38 @@ def test_what_is_said_during_an_outage_is_kept_once(home: Path) -> None:
             assert sorted(stored(door)) == said
             door.chat(said[3])
             assert sorted(stored(door)) == said
+
+
+@pytest.mark.slow
+def test_an_upstream_that_fails_is_told_once(home: Path) -> None:
+    """`serve` says that it is away at the start and that it is back; `doctor` names it; a path without /v1 has memory."""
+    with ScriptedModel() as model:
+        configure(home, f'[serve]\nupstream = "{model.url}/v1"\nupstream_learns = false\n')
+        log = home.parent / "default.log"
+        model.stop()
+        assert "cannot be reached" in run(home, arguments=("doctor",), status=1)
+        with served("default", home, model) as door:
+            eventually(lambda: "cannot be reached" in log.read_text())
+            for _ in range(2):
+                door.chat("Ben's coat is blue.", status=502)
+            model.start()
+            door.chat("Ben's coat is blue.")
+            answer = door.client.post("/chat/completions", json=message("What colour is the coat of Ben?"))
+            assert answer.status_code == 200 and "x-engrams-memory" in answer.headers
+            told = log.read_text()
+        assert (told.count("fails (ConnectError)"), told.count("answers again")) == (1, 1)
+
+
+@pytest.mark.slow
+def test_hints_about_keys_are_complete(home: Path) -> None:
+    """A key says whose memory it opens; one that may not chat is told the command that makes one, for its person."""
+    with ScriptedModel() as model:
+        configure(home, f'[serve]\nupstream = "{model.url}/v1"\nupstream_learns = false\nrequire_keys = "always"\n')
+        assert "your own memory" in run(home, arguments=("keys", "add", "anna"))
+        told = run(home, arguments=("keys", "add", "phone", "--user", "anna"))
+        assert "the memory of user/anna" in told and "--right proxy" in told
+        with served("default", home, model) as door:
+            door.client.headers["x-engrams-key"] = told.split()[0]
+            assert (
+                "`engrams keys add NAME --user anna --right read --right write --right proxy`" in door.chat("Hello there.", status=403).text
+            )

@@ -40,7 +40,14 @@ def add(
         return
     say(secret)
     ends = f"until {format_time(key.expires_at)}" if key.expires_at else "without expiry"
-    note(f"{key.id}: {', '.join(key.rights)} for {clean(owner.key)}, {ends}. Store it now: it is not shown again.")
+    whose = (
+        f"the memory of {clean(owner.key)}"
+        if options.user
+        else f"your own memory ({clean(owner.key)}); --user makes one for another person"
+    )
+    note(f"{key.id}: {', '.join(key.rights)} for {whose}, {ends}. Store it now: it is not shown again.")
+    if settings.serve.upstream and "proxy" not in key.rights:
+        note("It does not reach the model server: chat takes `--right read --right write --right proxy`.")
 
 
 @keys.command(name="list")
@@ -55,7 +62,7 @@ def list_(options: GlobalOptions) -> None:
         emit({"keys": [_key_to_dict(key) for key in found]})
         return
     if not found:
-        say("No keys. `engrams keys add NAME` makes one.")
+        say("No keys. `engrams keys add NAME --user WHOSE` makes one.")
         return
     moment = clock.now()
     rows = []

@@ -82,6 +82,7 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
     yield from _check_disk(settings)
     yield from _check_encryption(settings)
     yield from _check_server(settings)
+    yield from _check_upstream(settings, offline=offline)
     from engrams.build import connection
 
     if (wrong := connection.find_chat_problem(settings.chat)) is not None:
@@ -144,6 +145,22 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
     told = "" if same else f" with an embedder or upstream of its own: {', '.join(name for name in server.models if name)}"
     hint = "" if same else "Options of `engrams serve` hold for that process alone: put them into config.toml, which every command reads."
     yield DoctorCheckResult("server", "info" if same else "warn", f"runs at {server.url}{told}", hint)
+
+
+def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorCheckResult]:
+    """Tell if the model server behind the proxy takes connections."""
+    from engrams.build import find_connection_problem
+
+    url = settings.serve.upstream
+    if not url:
+        return
+    name = url.rpartition("@")[2]
+    if offline:
+        yield DoctorCheckResult("upstream", "info", f"{name}, not called")
+    elif problem := find_connection_problem(url):
+        yield DoctorCheckResult("upstream", "fail", f"{name} cannot be reached ({problem})", "Start it, or correct serve.upstream.")
+    else:
+        yield DoctorCheckResult("upstream", "ok", f"{name} takes connections")
 
 
 def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:

@@ -54,10 +54,15 @@ def install(
         say(clean(unit).rstrip())
     confirm_change(file, yes=yes)
     file.parent.mkdir(parents=True, exist_ok=True)
+    known = file.read_text("utf-8") if file.exists() else None
     file.write_text(unit, "utf-8")
-    _call("daemon-reload")
-    _call("enable", _NAME)
-    _call("restart", _NAME)
+    try:
+        _call("daemon-reload")
+        _call("enable", _NAME)
+        _call("restart", _NAME)
+    except RefusedError:
+        file.unlink() if known is None else file.write_text(known, "utf-8")
+        raise
     if options.json:
         emit({"file": file, "unit": unit})
         return
@@ -73,7 +78,9 @@ def status(options: GlobalOptions) -> None:
     file = _find_file()
     if not file.exists():
         raise _missing(file)
-    state = _run("is-active", _NAME).stdout.strip()
+    state = (asked := _run("is-active", _NAME)).stdout.strip()
+    if not state:
+        raise _refusal("is-active", asked)
     if options.json:
         emit({"file": file, "state": state})
     else:
@@ -87,9 +94,10 @@ def remove(options: GlobalOptions) -> None:
     file = _find_file()
     if not file.exists():
         raise _missing(file)
-    _call("disable", "--now", _NAME)
+    if _run("is-active", _NAME).stdout.strip():  # without a systemd that answers nothing runs, and the file can go
+        _call("disable", "--now", _NAME)
     file.unlink()
-    _call("daemon-reload")
+    _run("daemon-reload")
     emit({"file": file}) if options.json else say(f"Stopped, and {file} is deleted. Memory is untouched.")
 
 
@@ -118,7 +126,11 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 def _call(*words: str) -> None:
     done = _run(*words)
     if done.returncode:
-        raise RefusedError(
-            f"systemctl --user {words[0]} failed: {clean(done.stderr.strip())}",
-            hint="A service needs a session of your user's systemd: log in at the machine itself, or `loginctl enable-linger` first.",
-        )
+        raise _refusal(words[0], done)
+
+
+def _refusal(word: str, done: subprocess.CompletedProcess[str]) -> RefusedError:
+    return RefusedError(
+        f"systemctl --user {word} failed: {clean(done.stderr.strip())}",
+        hint="A service needs a session of your user's systemd: log in at the machine itself, or `loginctl enable-linger` first.",
+    )

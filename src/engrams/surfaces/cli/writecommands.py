@@ -253,9 +253,10 @@ def restore(
     with options.open() as (engine, scope):
         try:
             records = [engine.restore(each, scope=scope) for each in ids]
-        except NotFoundError as problem:
-            if any(os.sep in each or Path(each).suffix for each in ids):
-                raise NotFoundError(problem.message, hint="`engrams recover FILE` reports problems of a backup.") from None
+        except NotFoundError:
+            if named := [each for each in ids if os.sep in each or Path(each).suffix]:
+                told = "is no backup" if Path(named[0]).exists() else "does not exist"
+                raise NotFoundError(f"{named[0]} {told}.", hint="`engrams recover FILE` reports problems of a backup.") from None
             raise
     if options.json:
         emit(records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shlex
 import threading
 import time
 from collections import OrderedDict
@@ -81,7 +82,9 @@ class ApiKeyMiddleware:
         if act.right != OPEN and not key.allows(act.right):
             self._audit.note(act.name, actor=key.id, owner=key.owner.key, outcome="refused")
             what = f"This key does not have the right `{act.right}`."
-            return _to_response(act, 403, "Forbidden", what, f"`engrams keys add --right {act.right}` makes one that has.")
+            rights = " ".join(f"--right {right}" for right in (*key.rights, act.right))
+            whose = f"--user {shlex.quote(key.owner.labels[1])} " if key.owner.labels[0] == "user" else ""
+            return _to_response(act, 403, "Forbidden", what, f"`engrams keys add NAME {whose}{rights}` makes one that has.")
         seconds = self._rate.acquire(key.id)
         return _slow_down(act, seconds) if seconds else None
 

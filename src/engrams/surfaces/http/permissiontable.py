@@ -189,7 +189,7 @@ def find_permission(method: str, path: str) -> OperationPermission:
         return _NOTHING
     if parts[0] == "mcp":
         return _MCP_SEARCH if path == _MCP_SEARCH.path else _MCP
-    return _CHAT if path == _CHAT.path else _PROXIED
+    return _CHAT if path in (_CHAT.path, _CHAT.path.removeprefix("/v1")) else _PROXIED
 
 
 def list_operations() -> set[tuple[str, str]]:

@@ -33,6 +33,7 @@ from engrams.surfaces.http.serverrole import ServerRole
 from engrams.surfaces.http.serverworkers import WorkerPlan, WorkerSupervisor, require_shareable, unlock
 
 _SHUTDOWN_SECONDS = 10
+_FIRST_KEY = "Make one: `engrams keys add NAME --user WHOSE --right read --right write --right proxy`."
 _BACKLOG = 2048
 _HEAD_BYTES = 1 << 16
 """Bytes of a request's head, which no parser limits for us."""
@@ -59,6 +60,7 @@ def serve(settings: Settings, *, as_json: bool = False) -> None:
             told = {"url": address(listener), "upstream": settings.serve.upstream.rpartition("@")[2], "pid": os.getpid()}
             sys.stdout.write(f"{json.dumps({**told, 'workers': list(workers)}) if as_json else text}\n")
             sys.stdout.flush()
+            threading.Thread(target=_report_upstreams, args=(settings.serve,), name="engrams-upstreams", daemon=True).start()
 
         if settings.serve.workers > 1:
             WorkerSupervisor(settings, given, listener, unlock(settings)).run(greet)
@@ -191,10 +193,10 @@ def check_settings(settings: Settings) -> None:
     if not is_loopback(host) and not keyed:
         raise SettingsError(
             f"serve.host is {serve.host!r}: everyone who can reach that address could read this memory.",
-            hint="Make a key first: `engrams keys add NAME --user WHOSE`. Or listen on 127.0.0.1.",
+            hint=f"{_FIRST_KEY} Or listen on 127.0.0.1.",
         )
     if serve.require_keys == "always" and not keyed:
-        raise SettingsError("serve.require_keys is always, and there is no key.", hint="Make one: `engrams keys add NAME --user WHOSE`.")
+        raise SettingsError("serve.require_keys is always, and there is no key.", hint=_FIRST_KEY)
     up = urlsplit(serve.upstream)
     if up.hostname and is_loopback(up.hostname) and serve.port and _default_port(up.port, up.scheme) == serve.port:
         raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
@@ -256,6 +258,14 @@ def greeting(settings: Settings, listener: socket.socket) -> str:
     if up.netloc and settings.chat.url == settings.serve.upstream:
         behind += f"; memory learns by its model {settings.chat.model or 'that it lists first; chat.model names another'}"
     return f"engrams listens on {address(listener)}/v1 ({behind}{many}); the page is {address(listener)}/. Press Ctrl-C to stop."
+
+
+def _report_upstreams(serve: ServeSettings) -> None:
+    """Tell once, at the start, which upstreams cannot be reached."""
+    for url in dict.fromkeys((serve.upstream, *(route.url for route in serve.routes))):
+        if url and (problem := build.find_connection_problem(url)):
+            sys.stderr.write(f"the upstream {url.rpartition('@')[2]} cannot be reached ({problem}); chats fail until it can\n")
+            sys.stderr.flush()
 
 
 def _exit_on_term() -> None:

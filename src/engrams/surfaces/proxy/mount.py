@@ -60,6 +60,8 @@ class ProxyMount:
             posts = {each.path: ProxyChatEndpoint(self._upstreams, self._memory, self._settings, each).__call__ for each in DIALECTS}
             lister = UpstreamModelLister(self._upstreams)
             gets = {"/v1/models": lister.models, "/api/tags": lister.tags} if self._upstreams.routes else {}
+        # A base URL without /v1 is the most common mistake of clients; memory would be left out in silence.
+        posts |= {each.path.removeprefix("/v1"): posts[each.path] for each in DIALECTS}
         for method, routes in (("POST", posts), ("GET", gets)):
             app.router.routes += [Route(path, answer, methods=[method]) for path, answer in routes.items()]
         app.mount("/", self._relay_any)

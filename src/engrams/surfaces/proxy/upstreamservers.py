@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Iterable
 from fnmatch import fnmatchcase
 from typing import TypeAlias
@@ -39,6 +40,10 @@ _HOP_HEADERS = frozenset(
 _KEY_HEADERS = (b"authorization", b"x-api-key")
 _HERE = ("localhost", "127.0.0.1", "::1")
 _CONNECT_SECONDS = 10.0
+_AWAY = (502, 503, 504)
+"""Statuses of a server that cannot answer now."""
+
+_log = logging.getLogger("engrams.proxy")
 
 
 class UpstreamServer:
@@ -53,7 +58,7 @@ class UpstreamServer:
             raise SettingsError(f"{setting} is not a URL: {fault}.", hint="For example http://localhost:11434/v1.") from None
         if self._base.scheme not in ("http", "https") or not self._base.host:
             raise SettingsError(f"{setting} must be an http or https URL.", hint="For example http://localhost:11434/v1.")
-        self._key, self._setting = key, setting
+        self._key, self._setting, self._fails = key, setting, False
         self._client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(timeout, connect=min(_CONNECT_SECONDS, timeout)),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
@@ -104,7 +109,21 @@ class UpstreamServer:
 
         httpx2.HTTPError: there is no answer."""
         request = httpx2.Request(method, url, headers=headers, content=content)
-        return await self._client.send(request, stream=True)
+        try:
+            answer = await self._client.send(request, stream=True)
+        except httpx2.WriteError:
+            raise  # a client that leaves while it sends says nothing of the server
+        except httpx2.HTTPError as fault:
+            self._note_state(type(fault).__name__)
+            raise
+        self._note_state(f"status {answer.status_code}" if answer.status_code in _AWAY else "")
+        return answer
+
+    def _note_state(self, problem: str) -> None:
+        """Log when the server begins to fail, and when it answers again."""
+        if self._fails != bool(problem):
+            self._fails = bool(problem)
+            _log.warning("the upstream %s %s", self.address, f"fails ({problem})" if problem else "answers again")
 
     def unreachable_error(self, path: str, fault: httpx2.HTTPError, note: dict[str, str] | None = None) -> Response:
         """Build the answer for an upstream that does not answer."""

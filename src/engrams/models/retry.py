@@ -30,6 +30,7 @@ _HINTS = {
     403: "The key may not use this model: check `chat.model` and the key's rights.",
     404: "Check `chat.url` and `chat.model`; a local model may have to be pulled first.",
     413: "The text is longer than the server accepts.",
+    504: "It is too slow for the gateway before it: a smaller model, or more time there.",
     429: "The server limits how often it may be called; set `chat.daily_calls`, or wait.",
 }
 

@@ -33,6 +33,18 @@ def test_a_server_by_its_address_is_tried_and_written(tmp_path: Path, capsys: py
         assert json.loads(capsys.readouterr().out)["chat.model"]["value"] == "scripted"
 
 
+def test_a_model_that_is_too_slow_is_asked_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A gateway's time-out is said to be one, after one question; the end of a good trial says how to chat through memory."""
+    with ScriptedModel() as model:
+        model.fail("http_504", times=9)
+        assert setup(tmp_path, "--url", model.url, "--yes") == 6
+        assert "too slow for the gateway" in capsys.readouterr().err
+        assert sum(request.route == "chat" for request in model.requests) <= 2
+        model.heal()
+        assert setup(tmp_path, "--url", model.url, "--yes") == 0
+        assert "--upstream" in capsys.readouterr().out
+
+
 def test_the_rest_of_the_file_stays(tmp_path: Path) -> None:
     """Comments, other tables and other settings of the table are kept; running it again changes nothing."""
     file = tmp_path / "config.toml"

@@ -188,6 +188,7 @@ def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     assert texts(engrams("list", "--kind", "note", "--json")) == ["Above the conversation"]
     assert engrams("purge").code == 1
     assert engrams("purge", made, "--all").code == 1
+    assert "Above the conversation" in engrams("purge", "--all", "--preview").out
 
 
 def test_purge_about_a_person(engrams: Any, home: Path) -> None:

@@ -73,7 +73,7 @@ class ModelTrial:
     def run(self, chat: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None) -> ModelCheckResult:
         """Ask the model that ``chat`` names.
         ``ledger``: knows its pace. SettingsError: an address or name is missing or wrong."""
-        model = choose_chat(chat, clock, ledger)
+        model = choose_chat(chat.model_copy(update={"retries": 0}), clock, ledger)  # somebody waits for what the first answer tells
         if model is None:
             return ModelCheckResult("info", "no language model is set; rules extract facts")
         with self._lock:

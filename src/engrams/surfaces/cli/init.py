@@ -20,6 +20,8 @@ app = new_app()
 _RULES = """No language model: memory works at once, by rules. They find facts, preferences, plans and rules in plain sentences of six
 languages, close what is no longer true where a sentence says so, and search finds everything that was said. A model understands
 more; run `engrams init` again when there is one."""
+_CHAT = """To chat through memory name the model server as the upstream too: `engrams serve --upstream URL`, or `upstream` under [serve] in
+that file."""
 _NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
 _LEARN = 'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A running engrams serve needs a restart.'
 
@@ -59,7 +61,7 @@ def init(
         emit({"home": file.parent, "provider": server.provider, "url": server.url, "model": name, "tested": tested})
         return
     where = "" if asks else f"{connection.describe_destination(chat)}\n"
-    say(f"{tested or clean(name)}\n{where}Written to {file}.\n{_LEARN}")
+    say(f"{tested or clean(name)}\n{where}Written to {file}.\n{_LEARN}\n{_CHAT}")
 
 
 def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[DiscoveredModelServer | None, str | None]:

@@ -199,7 +199,7 @@ def edit(
     with options.open() as (engine, scope):
         report = engine.preview([id], "edit", scope) if new is not None or preview else None
         if preview:
-            _show_preview(report, options)
+            _show_preview(report, options, engine, scope)
             return
         record = engine.edit(id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason)
     if options.json:
@@ -217,7 +217,7 @@ def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Previ
     A message that said only this goes with it; of one that says more, reads leave the words out."""
     with options.open() as (engine, scope):
         if preview:
-            _show_preview(engine.preview(ids, "forget", scope), options)
+            _show_preview(engine.preview(ids, "forget", scope), options, engine, scope)
             return
         reports, records = [], []
         for each in ids:
@@ -296,7 +296,7 @@ def purge(
             raise InputError("There is nothing to purge here.")
         report = engine.preview(doomed, "purge", scope) if ids or preview else None
         if preview:
-            _show_preview(report, options)
+            _show_preview(report, options, engine, scope)
             return
         if not options.json:
             _print_sources(report)
@@ -330,12 +330,12 @@ def _with_sources(record: Record, report: SourceChangeReport | None) -> dict[str
     return {**to_json(record), **_tell_sources(report)}
 
 
-def _show_preview(report: SourceChangeReport | None, options: GlobalOptions) -> None:
+def _show_preview(report: SourceChangeReport | None, options: GlobalOptions, engine: MemoryEngine, scope: tuple[str, ...]) -> None:
     if options.json:
         emit(report)
         return
     for id, effect in report.effects.items() if report else ():
-        say(f"would be {effect}  {paint(id, 'dim')}")
+        say(f"would be {effect}  {paint(id, 'dim')}  {fit_line(engine.get(id, scope=scope).text, 80)}")
     _print_sources(report)
 
 

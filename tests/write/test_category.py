@@ -119,7 +119,7 @@ def fact(**fields: Any) -> Record:
 )
 def test_the_gate_of_the_profile(fields: dict[str, Any], admitted: bool) -> None:
     """About the user, lasting, descriptive: whatever is not known to be all three stays out."""
-    assert fits_profile(fact(**fields)) is admitted
+    assert fits_profile(fact(**fields), Scope(("user", "ann"))) is admitted
 
 
 @pytest.mark.covers("S1.20")

@@ -16,7 +16,7 @@ from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
 from engrams.read.triggerrules import out_of_season
 from engrams.settings import ReadSettings
-from engrams.types import Hit, Kind, Record, Status
+from engrams.types import Hit, Kind, Record, Scope, Status
 
 _USER = "user"
 _DESCRIBING = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
@@ -37,20 +37,21 @@ _LEAST, _USUAL, _SPARE = 5, 12, 20
 _Statement: TypeAlias = tuple[Record, tuple[str, str]]
 
 
-def fits_profile(record: Record) -> bool:
-    """Test for a rule, or a lasting description of the user.
+def fits_profile(record: Record, reader: Scope) -> bool:
+    """Test for a rule, or a lasting description of user or project.
 
-    Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope or a conversation of theirs, not in a project; or
-    stated as a fact, as it is. Lasting: a lasting category, no end, no hearsay or supposition, no event but a change of state."""
+    Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a conversation of theirs or a project that
+    ``reader`` is in; or stated as a fact, as it is. Of that project: what has no subject. Lasting: a lasting category, no end, no hearsay
+    or supposition, no event but a change of state."""
     if record.kind is Kind.NOTE:
-        return _is_own(record)
+        return _is_own(record, reader)
     if record.kind not in _DESCRIBING or not (record.subject or record.category):
         return True
     names, subject = (_USER, record.scope.labels[1].casefold()), record.subject.casefold()
-    theirs = subject in names or subject.startswith(f"{_USER}'s ")
+    theirs = subject in names or subject.startswith(f"{_USER}'s ") or (not subject and not _is_own(record, record.scope.owner))
     passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
     ends = record.valid_to is not None and not record.superseded_by
-    return theirs and _is_own(record) and not ends and not passing and not _is_unlasting(record)
+    return theirs and _is_own(record, reader) and not ends and not passing and not _is_unlasting(record)
 
 
 def _is_unlasting(record: Record) -> bool:
@@ -58,14 +59,16 @@ def _is_unlasting(record: Record) -> bool:
     return record.meta.get("effect") == "ends" or any(record.meta.get(name) for name in _UNLASTING)
 
 
-def _is_own(record: Record) -> bool:
-    """Return True in the owner's scope or conversations, not in projects."""
-    return all(label in _OWN_LABELS for label in record.scope.labels[2::2])
+def _is_own(record: Record, reader: Scope) -> bool:
+    """Return True outside projects that the reader is not in."""
+    labels, read = record.scope.labels, reader.labels
+    inside = set(zip(read[2::2], read[3::2], strict=True))
+    return all(pair[0] in _OWN_LABELS or pair in inside for pair in zip(labels[2::2], labels[3::2], strict=True))
 
 
-def fits_core(record: Record) -> bool:
-    """Test for a statement in the owner's own scope, no hearsay."""
-    return _is_own(record) and not _is_unlasting(record)
+def fits_core(record: Record, reader: Scope) -> bool:
+    """Test for a statement of no other project, and no hearsay."""
+    return _is_own(record, reader) and not _is_unlasting(record)
 
 
 def has_ended(record: Record, now: datetime) -> bool:
@@ -73,10 +76,10 @@ def has_ended(record: Record, now: datetime) -> bool:
     return record.valid_to is not None and record.valid_to <= now
 
 
-def filter_profile(records: Iterable[Record], profile: str) -> list[Record]:
+def filter_profile(records: Iterable[Record], profile: str, reader: Scope) -> list[Record]:
     """Filter by the setting: ``core``, ``user``, or anything."""
     fits = {"core": fits_core, "user": fits_profile}.get(profile)
-    return [record for record in records if fits is None or fits(record)]
+    return [record for record in records if fits is None or fits(record, reader)]
 
 
 def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
@@ -89,7 +92,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
         request = replace(request, kinds=kinds)
     if request.already_shown or section.profile_order == "ambient":
         every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
-        fresh = [record for record in _filter_standing(every, section) if record.id not in request.already_shown]
+        fresh = [record for record in _filter_standing(every, request, section) if record.id not in request.already_shown]
         if section.profile_order == "ambient":
             fresh.sort(key=lambda record: (-ambient_score(record, request.now), record.id))
         return _fit_statements(fresh, tokens, section, counter)
@@ -101,7 +104,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
         if known is not None:
             return known
         found = deps.records.find(asked).records
-        some = _filter_standing(found, section)
+        some = _filter_standing(found, request, section)
         kept = _fit_statements(some, tokens, section, counter)
         # Final if that was everything, or if it stopped at the limit of misses: more items would not change it.
         if len(found) < asked.limit or len(some) - len(kept) > _allowed_misses(section):
@@ -109,7 +112,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, tokens: int, counter: T
                 deps.profiles.keep(key, seen, kept)
             return kept
     every = deps.records.find(_profile_query(request, min(_READ, _SPARE + tokens // _LEAST), section.profile_notes)).records
-    standing = _filter_standing(every, section)
+    standing = _filter_standing(every, request, section)
     if section.profile == "core":
         standing = add_core_lines([one for one in standing if not has_ended(one, request.now)], request, deps, tokens, counter)
     return _fit_statements(standing, tokens, section, counter)
@@ -137,10 +140,10 @@ def _profile_query(request: ReadRequest, most: int, notes: bool) -> RecordQuery:
     return RecordQuery(request.reach, kinds, (Status.ACTIVE,), request.as_of, order="believed", limit=most)
 
 
-def _filter_standing(records: Sequence[Record], section: ReadSettings) -> list[Record]:
+def _filter_standing(records: Sequence[Record], request: ReadRequest, section: ReadSettings) -> list[Record]:
     quoted = {item.source for record in records for item in record.evidence}
     records = [record for record in records if record.id not in quoted]
-    return [record for record in filter_profile(records, section.profile) if not out_of_season(record, section.seasons)]
+    return [record for record in filter_profile(records, section.profile, request.scope) if not out_of_season(record, section.seasons)]
 
 
 def _shorten_notes(records: Sequence[Record], tokens: int) -> list[Record]:

@@ -203,3 +203,15 @@ def test_it_never_hangs(home: Path) -> None:
         gone.stdin.write(b'{"hook_event_name":"SessionStart"}')
         gone.stdin.close()
         assert gone.wait(60) == 0
+
+
+def test_a_project_begins_with_what_is_known_of_it(home: Path) -> None:
+    """With --project . a session starts with the facts of its project; another project's session does not."""
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    for prompt in ("We use uv, never pip.", "Our API lives in services/api.", "Remember: the staging DB is on port 5433."):
+        answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt, folder="/src/alpha"))
+    answer_event(call, AgentHookEvent("Stop", "s1", answer="Understood.", folder="/src/alpha"))
+    start = answer_event(call, AgentHookEvent("SessionStart", "s2", folder="/src/alpha"))
+    assert all(part in start for part in ("uv, never pip", "services/api", "port 5433"))
+    assert answer_event(call, AgentHookEvent("SessionStart", "s3", folder="/src/beta")) == ""
+    assert answer_event(HookCallOptions(call.settings), AgentHookEvent("SessionStart", "s3", folder="/src/alpha")) == ""

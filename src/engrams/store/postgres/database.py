@@ -203,13 +203,15 @@ class PostgresDatabase:
                 psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(owner), self._lock_timeout))
                 found = psycopg.RawCursor(raw).execute(text, values, binary=True)
                 raw.queue.sync()
-            except psycopg.OperationalError:
-                if not raw.closed or round == _CUTS:
+            except BaseException as problem:
+                was_cut = raw.closed and isinstance(problem, psycopg.OperationalError)
+                raw.close()
+                if not was_cut or round == _CUTS:
                     raise
             else:
                 return found
             finally:
-                _give_back(pool, raw)
+                pool.putconn(raw)
         raise AssertionError("the last round returns or raises")
 
     @contextmanager
@@ -225,8 +227,11 @@ class PostgresDatabase:
             connection.is_ending = True
             raw.execute("COMMIT")
             raw.queue.sync()
+        except BaseException as problem:
+            _roll_back(raw, problem)
+            raise
         finally:
-            _give_back(pool, raw)
+            pool.putconn(raw)
 
     def notify(self) -> None:
         """Tell workers of new jobs; those not told look by themselves."""
@@ -237,8 +242,11 @@ class PostgresDatabase:
                 for statement in NOTICE:
                     raw.execute(statement)
                 raw.queue.sync()
+            except BaseException:
+                raw.close()
+                raise
             finally:
-                _give_back(pool, raw)
+                pool.putconn(raw)
 
     def _open_pool(self) -> ConnectionPool[PipelinedConnection]:
         self._check_open()
@@ -302,10 +310,15 @@ def _is_cut(raw: PipelinedConnection) -> bool:
     return raw.closed
 
 
-def _give_back(pool: _Pool, raw: PipelinedConnection) -> None:
-    """Return a connection, closed if its transaction failed.
+def _roll_back(raw: PipelinedConnection, problem: BaseException) -> None:
+    """End a failed transaction, by closing where a statement failed.
 
-    Nobody knows then which statements it has prepared."""
-    if raw.closed or raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+    Nobody knows then which statements are prepared. A connection's status tells nothing here: in a pipeline it is that of the last Sync."""
+    if isinstance(problem, psycopg.Error) or not isinstance(problem, Exception):
         raw.close()
-    pool.putconn(raw)
+        return
+    try:
+        raw.execute("ROLLBACK")
+        raw.queue.sync()
+    except psycopg.Error:
+        raw.close()

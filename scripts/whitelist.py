@@ -32,6 +32,7 @@ _.rust_timeout
 _.itersize
 _.total_tokens
 _.should_exit
+_.on_message_complete
 
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
 PlainVerbTools

@@ -117,8 +117,14 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._watch.cancel()
             self._watch = self.loop.call_later(self.receive, self._close_stalled)
 
+    def on_message_complete(self) -> None:
+        """Note the end of a body, also of one already answered."""
+        super().on_message_complete()
+        if self.cycle is not None:
+            self.cycle.more_body = False
+
     def _is_waiting(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
+        return self.cycle is None or (self.cycle.response_complete and not self.cycle.more_body)
 
     def _close_stalled(self) -> None:
         if (self.timeout_keep_alive_task is None and self._is_waiting()) or (self.cycle is not None and self.cycle.more_body):

@@ -333,3 +333,15 @@ def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path)
     assert (done.code, "1 piece was not imported" in done.err) == (1, True), done
     assert "1 memory" in done.out and "Crate 7" in engrams("list").out
     assert engrams("import", str(file), "--skip-bad").code == 0
+
+
+def test_a_dot_is_the_project_of_the_folder(engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--project . means what it means to the hook; the list tells the projects apart."""
+    folder = tmp_path / "alpha"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert engrams("add", "--project", ".", "The staging DB is on port 5433.").code == 0
+    assert "5433" in engrams("search", "--project", "alpha", "staging port").out
+    assert "alpha" in engrams("list").out
+    monkeypatch.chdir(tmp_path)
+    assert engrams("search", "--project", ".", "staging port").out == ""

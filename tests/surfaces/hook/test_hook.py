@@ -14,7 +14,7 @@ import pytest
 
 import engrams
 from engrams.surfaces.hook.agentevents import AgentHookEvent, format_reply, parse_event, read_entries
-from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event, project_name
+from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event
 from engrams.types import Kind, Status
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
@@ -107,7 +107,16 @@ def test_projects_are_apart_when_asked(home: Path) -> None:
     answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
     assert told(home, "project", "alpha")[0][1] == REX
     assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta")) == ""
-    assert project_name(AgentHookEvent("x", folder="/src/alpha"), "fixed") == "fixed"
+
+
+def test_a_folder_in_a_repository_is_of_its_project(home: Path, tmp_path: Path) -> None:
+    """--project . is the Git root's folder, wherever in it the agent runs; the user's own folder is no such root."""
+    inside = tmp_path / "app" / "src"
+    inside.mkdir(parents=True)
+    (tmp_path / "app" / ".git").mkdir()
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX, folder=str(inside)))
+    assert told(home, "project", "app")[0][1] == REX
 
 
 def test_disabled_is_silent(home: Path) -> None:
@@ -172,7 +181,7 @@ def test_as_a_command(home: Path) -> None:
         (("--set", "read.limit=many"), b'{"hook_event_name":"SessionStart"}', "SettingsError"),
         (("--home", "/dev/null/x"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "StoreError"),
         (("--tokens", "many"), b'{"hook_event_name":"SessionStart"}', "--tokens"),
-        (("--unknown",), b'{"hook_event_name":"SessionStart"}', "ignored"),
+        (("--projct", "."), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "no option --projct"),
         (("--set", "limits.text_bytes=5"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "InputError"),
     ],
 )
@@ -181,6 +190,7 @@ def test_it_fails_open(home: Path, arguments: tuple[str, ...], stdin: bytes, sai
     done = hooked(home, *arguments, stdin=stdin)
     assert (done.returncode, done.stdout) == (0, b"")
     assert said in done.stderr.decode()
+    assert not (home / "memory.db").exists() or told(home) == []
 
 
 def test_it_never_hangs(home: Path) -> None:

@@ -48,7 +48,7 @@ def install(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     """Run the command as somebody whose home is the folder, and who has engrams in the PATH."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "ENGRAMS_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.stdin", io.StringIO())
 
@@ -200,3 +200,17 @@ def test_the_plugin_of_opencode(install: Install, tmp_path: Path) -> None:
     assert told["first"] == ["base"] and "greyhound" in "".join(told["second"][1:])
     plugin.write_text(plugin.read_text("utf-8").replace("/engrams", "/gone"), "utf-8")
     assert json.loads(subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout)["second"] == ["base"]
+
+
+def test_the_command_names_the_home_for_any_folder(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative home, and the one of the environment, go into the hook's command with their whole path; the line to undo can be pasted."""
+    work = tmp_path / "my work"
+    work.mkdir()
+    monkeypatch.chdir(tmp_path)
+    told = install("claude-code", "--home", "mem", "--folder", "my work", "--yes").out
+    assert f"--home {tmp_path}/mem" in (work / ".claude" / "settings.json").read_text("utf-8")
+    assert install(*shlex.split(told.rpartition("engrams install ")[2]), "--yes").code == 0
+    assert not (work / ".claude" / "settings.json").exists()
+    monkeypatch.setenv("ENGRAMS_HOME", "~/other")
+    install("claude-code", "--yes")
+    assert f"--home {tmp_path}/other" in (tmp_path / FILES["claude-code"]).read_text("utf-8")

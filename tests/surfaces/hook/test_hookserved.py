@@ -46,6 +46,9 @@ def test_the_server_answers(served_home: Path) -> None:
     found = hooked(served_home, ask, "--project", ".")
     assert found.stderr == "asked\n" and "greyhound" in found.stdout
     assert hooked(served_home, {**ask, "cwd": "/b"}, "--project", ".").stdout == ""
+    # A transcript that is not written yet holds nothing to read.
+    unwritten = {"session_id": "s3", "transcript_path": "/none/t.jsonl", "cwd": "/a", "last_assistant_message": "Bye."}
+    assert [hooked(served_home, {**unwritten, "hook_event_name": name}).stderr for name in ("SessionStart", "Stop")] == ["asked\n"] * 2
     listed = command(served_home, "list", "--user", "ann", "--json")
     assert listed.stdout.count("Nice to meet Rex.") <= 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import sys
 from importlib import import_module
@@ -50,7 +52,7 @@ def install(
     if options.json:
         emit(told)
         return
-    other = " ".join(["engrams install", program, *([] if undo else ["--undo"]), *(["--folder", str(folder)] if folder else [])])
+    other = shlex.join(["engrams", "install", program, *([] if undo else ["--undo"]), *(["--folder", str(folder)] if folder else [])])
     say(f"{installer.title} {'is disconnected from memory' if undo else 'has memory from its next session on'}. Undo with: {other}")
 
 
@@ -62,7 +64,9 @@ def find_program() -> Path:
 
 
 def _hook_command(options: GlobalOptions) -> list[str]:
-    given = {"--home": options.home, "--user": options.user, "--project": options.project}
+    # The agent runs the hook in another folder and environment.
+    home = options.home or os.environ.get("ENGRAMS_HOME")
+    given = {"--home": str(Path(home).expanduser().absolute()) if home else None, "--user": options.user, "--project": options.project}
     named = [word for name, value in given.items() if value is not None for word in (name, value)]
     return [str(find_program()), "hook", *named]
 

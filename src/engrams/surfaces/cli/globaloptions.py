@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -37,7 +38,9 @@ class GlobalOptions:
         str | None, typer.Option("--user", "-u", help="The owner of the memory (default: you).", show_default=False, metavar="NAME")
     ] = None
     agent: Annotated[str | None, typer.Option(help="Only this agent's part of the memory.", show_default=False, metavar="NAME")] = None
-    project: Annotated[str | None, typer.Option(help="Only this project's part of the memory.", show_default=False, metavar="NAME")] = None
+    project: Annotated[
+        str | None, typer.Option(help="Only this project's part of the memory; . is the folder's.", show_default=False, metavar="NAME")
+    ] = None
     conversation: Annotated[
         str | None,
         typer.Option("--conversation", "-c", help="Only this conversation's part of the memory.", show_default=False, metavar="NAME"),
@@ -54,7 +57,11 @@ class GlobalOptions:
 
     def scope(self, settings: Settings) -> tuple[str, ...]:
         """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
-        parts = {"agent": self.agent, "project": self.project, "conversation": self.conversation}
+        from engrams.settings.projectname import resolve_project
+
+        served = CURRENT.get()
+        project = resolve_project(self.project, served.call.folder if served else Path.cwd()) if self.project else self.project
+        parts = {"agent": self.agent, "project": project, "conversation": self.conversation}
         deeper = (label for name, value in parts.items() if value is not None for label in (name, value))
         owner = ("user", self.user) if self.user is not None else settings.owner_labels(self.conversation or "")
         return (*owner, *deeper)

@@ -58,7 +58,12 @@ def list_(
         ]
         for record in page.records
     ]
-    print_table(("id", "when", "kind", "who", "text"), rows, {0: "dim"})
+    places = [
+        dict(zip(labels[::2], labels[1::2], strict=False)).get("project", "") for labels in (one.scope.labels for one in page.records)
+    ]
+    named = any(places)
+    rows = [[*row[:3], *([place] if named else []), *row[3:]] for row, place in zip(rows, places, strict=True)]
+    print_table(("id", "when", "kind", *(["project"] if named else []), "who", "text"), rows, {0: "dim"})
     if page.next:
         note(f"More follow: --after {page.next}")
 

@@ -24,15 +24,13 @@ _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
 class HookCallOptions:
     """Options of one hook call: settings, project, tokens, time limit, event.
 
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none.
-    ``unknown``: options that are ignored."""
+    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     project: str = ""
     tokens: int | None = None
     seconds: float = SECONDS
     event: str = ""
-    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +123,6 @@ def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:
 def _message_key(session: str, role: str, text: str) -> str:
     joined = "\x1e".join((session, role, text)).encode("utf-8", "surrogatepass")
     return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
-
-
-def project_name(event: AgentHookEvent, name: str) -> str:
-    """Resolve ``.`` to the name of the agent's folder."""
-    return Path(event.folder).name if name == "." else name
 
 
 def format_reply(event: AgentHookEvent, text: str) -> str:

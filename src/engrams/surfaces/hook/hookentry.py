@@ -65,8 +65,6 @@ def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
 
     call = parse_arguments(arguments)
     event = parse_event(raw, call.event)
-    for word in call.unknown:
-        _print_warning(f"there is no option {word}; it is ignored")
     return "" if event is None else answer_event(call, event)
 
 

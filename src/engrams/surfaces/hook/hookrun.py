@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.errors import InputError
 from engrams.ipc.commandserver import DeclinedCallError
 from engrams.ipc.servedcommand import CURRENT
+from engrams.settings.projectname import resolve_project
 from engrams.surfaces.hook.agentevents import (
     AgentHookEvent,
     HookCallOptions,
@@ -17,7 +19,6 @@ from engrams.surfaces.hook.agentevents import (
     format_reply,
     new_messages,
     parse_event,
-    project_name,
 )
 from engrams.surfaces.hook.eventnames import RECALL_EVENTS, SECONDS
 
@@ -57,10 +58,10 @@ def run_served(arguments: Sequence[str]) -> int:
     from engrams.settings import load
 
     served, call = CURRENT.get(), parse_arguments(arguments)
-    event = parse_event(served.call.stdin.encode(), call.event) if served and not call.unknown else None
+    event = parse_event(served.call.stdin.encode(), call.event) if served else None
     if served is None or event is None:
         raise DeclinedCallError("it is no event")
-    if event.transcript and not (event.transcript.startswith("/") and os.access(event.transcript, os.R_OK)):
+    if event.transcript and not _is_accessible(event.transcript):
         raise DeclinedCallError("the transcript cannot be read here")
     home = served.find_home(call.settings.get("home"))
     settings = load({**call.settings, "home": home}, served.call.environ).settings
@@ -72,16 +73,27 @@ def run_served(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _is_accessible(transcript: str) -> bool:
+    """Return True for a file to read, or none yet."""
+    try:
+        Path(transcript).stat()
+    except FileNotFoundError:
+        return transcript.startswith("/")
+    except (OSError, ValueError):
+        return False
+    return transcript.startswith("/") and os.access(transcript, os.R_OK)
+
+
 def _answer(engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, settings: Settings) -> str:
     """Recall for an event, store its messages, end its session."""
     from engrams.types import Scope
 
-    messages, name = new_messages(event), project_name(event, call.project)
+    messages, name = new_messages(event), resolve_project(call.project, event.folder)
     scope = Scope(("user", settings.owner))
     place = scope.within("project", name) if name else scope
     text = _recall(engine, event, place, call.tokens, late=settings.delivery.mode == "pending" and bool(event.session))
     # Recall comes first, so that new messages are not recalled. Work on files belongs to their project, whoever else reads it.
-    folder = name or project_name(event, ".")
+    folder = name or resolve_project(".", event.folder)
     work = scope.within("project", folder) if folder else place
     for where, of_project in ((place, False), (work, True)):
         if turns := [_to_turn(event.session, message) for message in messages if message.of_project is of_project]:
@@ -154,8 +166,11 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
         given, unknown = parser.parse_known_args(list(arguments))
     except argparse.ArgumentError as fault:
         raise InputError(f"{fault}.", hint="The agent continues without memory.") from None
+    if unknown:
+        # Without a mistyped --project memory would cross projects.
+        raise InputError(f"There is no option {unknown[0]}.", hint="The agent continues without memory.")
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     chosen = {name: value for name, value in settings.items() if value is not None}
     seconds = given.seconds if given.seconds > 0 else SECONDS
-    return HookCallOptions(chosen, given.project, given.tokens, seconds, given.event, tuple(unknown))
+    return HookCallOptions(chosen, given.project, given.tokens, seconds, given.event)

@@ -184,6 +184,20 @@ def test_where_nothing_is_near_nothing_is_said() -> None:
         assert not engine.context("Where is the spare key?", scope=SCOPE).abstain
 
 
+def test_of_a_person_known_here_something_is_said() -> None:
+    """A question about somebody who speaks here gets what they said, though few words are shared; one about a stranger nothing."""
+    said = {
+        "John": ("We took the camper up to the lake for the weekend and hiked all day.", "I repaired the boat with my brother."),
+        "Maria": ("I planted tulips behind the shed.", "The choir sings on Thursday."),
+    }
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
+        for speaker, texts in said.items():
+            for text in texts:
+                engine.add(Turn(text, speaker=speaker), scope=SCOPE)
+        assert "hiked all day" in engine.context("Would John enjoy a week in the mountains?", scope=SCOPE).text
+        assert engine.context("Would Peter enjoy a week in the mountains?", scope=SCOPE).abstain
+
+
 def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
     """The rest is for what the question needs; a turn that says no more than the profile is not repeated."""
     with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:

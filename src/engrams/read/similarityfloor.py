@@ -27,6 +27,9 @@ _WORDS_ALONE = 2.0
 _ANSWERING = 0.25
 """Nearness of a fact with the asked predicate about the asked person."""
 
+_NAMED = 0.08
+"""Nearness of what is asked about a person who is known here."""
+
 
 def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery) -> float:
     """Measure how near the nearest memory is to a query, 0..1.
@@ -40,7 +43,8 @@ def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery
     near = np.where(pool.embedded & (prepared.seek.vector is not None), both, _WORDS_ALONE * words)
     if prepared.answering:
         near = near + _ANSWERING * fill_column(pool, prepared.answering)
-    return min(float(near[passes].max()), 1.0)
+    named = _NAMED if prepared.cues.people else 0.0
+    return min(float(near[passes].max()) + named, 1.0)
 
 
 def _content_share(prepared: PreparedQuery) -> float:

@@ -133,6 +133,7 @@ async def test_an_assistants_tools() -> None:
             assert (await call(tools, "memory_delete", id=fact))["status"] == "forgotten"
 
 
+@pytest.mark.slow
 def test_the_command_line(home: Path) -> None:
     """`--preview` changes nothing, and `--json` of forget, edit and purge has the sources."""
     fact = next(one["id"] for one in run(home, "add", ALONE)["derived"])

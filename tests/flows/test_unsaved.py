@@ -122,6 +122,7 @@ def test_the_command_line_and_an_import(home: Path, tmp_path: Path) -> None:
     assert "Porto" in kept(home)
 
 
+@pytest.mark.slow
 def test_a_hook(home: Path, tmp_path: Path) -> None:
     """The prompt is not kept, and at the end of the turn neither it nor its answer is taken from the transcript."""
     lines = [

@@ -120,6 +120,7 @@ def test_without_an_id_what_it_says_is_its_id(log: Log, clock: SettableClock) ->
     assert [noted(log), noted(log, "s2"), noted(log, owner="user/ann")] == ["stored"] * 3
 
 
+@pytest.mark.slow
 def test_many_writers_keep_each_record_once(opened: Callable[..., Log], home: Path) -> None:
     """Threads and other processes that begin in an empty home agree on one key, and each id is stored by exactly one of them."""
     first = opened()

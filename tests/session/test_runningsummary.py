@@ -318,6 +318,7 @@ def test_a_cut_never_parts_a_call_from_its_results(parts: list[tuple[str, int]],
 
 
 @pytest.mark.parametrize("text", ["", "\0", "\ud800x", "شكرا " * 50, "👩‍👩‍👧 " * 50, "记忆" * 200, "x" * 200_000])
+@pytest.mark.slow
 def test_hostile_texts_fit_too(engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel, text: str) -> None:
     """Any text, and any id, in the messages: the window keeps its budget and the call to the model its form."""
     model.say("ok", "ok")

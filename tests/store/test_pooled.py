@@ -22,6 +22,7 @@ def url() -> str:
     return postgres.pooled(postgres.empty_database())
 
 
+@pytest.mark.slow
 def test_memory_behind_a_pooler(home: Path, url: str) -> None:
     """Several threads add, search often enough that statements are prepared, learn and purge: each owner has what was said, and no more."""
     problems: list[str] = []

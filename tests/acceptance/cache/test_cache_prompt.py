@@ -140,6 +140,7 @@ def test_a_context_without_a_model_holds_what_is_near_only(door: Door) -> None:
     assert "Ulf" in run(home, "--preset", "cache", arguments=("context", "Where does my neighbour Ulf breed alpacas?"))
 
 
+@pytest.mark.slow
 def test_the_banner_and_the_configuration_tell_what_is_in_use(door: Door) -> None:
     """A model that is named and not asked is marked so."""
     shown = door.run("config", "embed")

@@ -132,6 +132,7 @@ def test_a_conversation_too_short_to_learn_from_is_no_work(tmp_path: Path) -> No
 
 
 @pytest.mark.covers("S3.51")
+@pytest.mark.slow
 def test_a_secret_is_printed_by_no_command(tmp_path: Path) -> None:
     """Neither when it is stored nor when it is known already."""
     secret = "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"

@@ -167,6 +167,7 @@ LINES = LISTED.replace("backup:", "backup.").replace(":\n- a shell", ": a shell"
 
 @pytest.mark.parametrize("text", [LINES.replace("- run", "2. run"), " ".join(LINES.replace("- run", "2. run").split()), LISTED, HEADED])
 @pytest.mark.parametrize("kind", ["note", "procedure"])
+@pytest.mark.slow
 def test_a_procedure_is_read_from_lines_lists_and_headings(tmp_path: Path, text: str, kind: str) -> None:
     """Added by the command, as a note or as a procedure; the day that a warning names ends none."""
     run(tmp_path / "home", "--preset", "graph", arguments=("add", "-k", kind, text))

@@ -19,6 +19,7 @@ def run(home: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_commands_on_postgres(home: Path) -> None:
     """A memory that one command adds is found by the next and moves to a file; a backup is the database's own matter."""
     url = postgres.empty_database()

@@ -106,6 +106,7 @@ def call_much(servers: list[str], calls: int, threads: int) -> list[Caller]:
 
 
 @pytest.mark.covers("S1.62")
+@pytest.mark.slow
 def test_owners_do_not_meet(servers: list[str]) -> None:
     """Whatever several owners ask of two processes, with ids and words of each other, nobody gets another's words."""
     callers = call_much(servers, 400, 2)

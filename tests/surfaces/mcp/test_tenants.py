@@ -83,6 +83,7 @@ async def test_resources_and_prompt(client: Open, theirs: tuple[Scope, tuple[str
         assert WORD in (await memory.get_prompt("recall", {"question": "What number is mine?"})).model_dump_json()
 
 
+@pytest.mark.slow
 async def test_nothing_of_theirs_is_changed(engine: MemoryEngine, client: Open, theirs: tuple[Scope, tuple[str, ...]]) -> None:
     """After every tool of every profile the victim's memories are what they were."""
     victim, names = theirs

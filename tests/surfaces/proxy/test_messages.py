@@ -159,6 +159,7 @@ def test_errors_have_the_protocols_form(model: ScriptedModel) -> None:
         assert [turn.text for turn in said(engine, "ann")] == [REX]
 
 
+@pytest.mark.slow
 def test_keys(model: ScriptedModel) -> None:
     """Our key in x-api-key opens its owner's memory and goes no further; the upstream gets its own key, or the client's, as x-api-key."""
     with temp_engine(

@@ -45,6 +45,7 @@ def is_idle(server: str) -> bool:
     return not found["jobs"].get("extract", {}).get("waiting")
 
 
+@pytest.mark.slow
 def test_a_chat_that_alternates(tmp_path: Path) -> None:
     """Each message is stored once, in one session, in its order; the other process knows at once what was told; an end is everybody's."""
     url, home = postgres.empty_database(), tmp_path
@@ -70,6 +71,7 @@ def test_a_chat_that_alternates(tmp_path: Path) -> None:
     assert turns(home, url) == [(one["role"], one["content"]) for one in messages]
 
 
+@pytest.mark.slow
 def test_an_echo_at_the_other_process(tmp_path: Path) -> None:
     """Words of memory that come back through a process that did not inject them are no new memory: they confirm what is known."""
     url, home = postgres.empty_database(), tmp_path
@@ -103,6 +105,7 @@ def test_responses_that_name_the_one_before(tmp_path: Path) -> None:
     assert len(sessions) == 1
 
 
+@pytest.mark.slow
 def test_tiers_in_two_processes(tmp_path: Path) -> None:
     """With rings in each process every turn stays a memory, and the ends of both leave none in the working tier for good."""
     url, home = postgres.empty_database(), tmp_path

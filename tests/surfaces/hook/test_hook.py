@@ -225,3 +225,12 @@ def test_a_project_begins_with_what_is_known_of_it(home: Path) -> None:
     assert all(part in start for part in ("uv, never pip", "services/api", "port 5433"))
     assert answer_event(call, AgentHookEvent("SessionStart", "s3", folder="/src/beta")) == ""
     assert answer_event(HookCallOptions(call.settings), AgentHookEvent("SessionStart", "s3", folder="/src/alpha")) == ""
+
+
+def test_a_prompt_gets_few_memories(home: Path, call: HookCallOptions) -> None:
+    """Where much comes near, a prompt gets as many memories as a search shows."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        for number in range(30):
+            engine.add(f"The staging DB number {number} is on port {5400 + number}.", scope=("user", "ann"))
+    answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt="Which port is the staging DB on?"))
+    assert 1 <= answer.count("The staging DB number") <= 10

@@ -122,7 +122,8 @@ def _recall(engine: MemoryEngine, event: AgentHookEvent, scope: Scope, tokens: i
     if event.name != "UserPromptSubmit" or not event.prompt:
         return ""
     if not late:
-        made = engine.context(event.prompt, scope=scope, tokens=tokens)
+        # A task needs few memories: as many as a search shows, not as a conversation may fill.
+        made = engine.context(event.prompt, scope=scope, tokens=tokens, limit=engine.settings.read.limit)
     elif before := _last_prompt(engine, event.session, scope):
         made = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
     else:

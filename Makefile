@@ -21,13 +21,13 @@ demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
 test: .make/test ## Run the fast tests (under 8 minutes on two cores)
-	$(BIN)/python -m pytest -n 3 -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
 
 test-all: .make/test ## Run every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
-	$(BIN)/python -m pytest -n 2 -m "postgres"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "postgres"
 
 campaign: .make/test ## Kill, damage and starve homes for MINUTES=60, and look what is lost
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --json bench/out/campaign.json

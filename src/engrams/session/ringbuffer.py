@@ -46,10 +46,13 @@ class RingBuffer:
         self._lock = Lock()
         self.writing = Lock()
 
-    def append(self, items: Iterable[WorkingTierItem]) -> None:
+    def append(self, items: Iterable[WorkingTierItem], *, trim: bool = True) -> None:
+        """Add items, newest last.
+
+        ``trim``: the oldest ones leave at once; else they stay above the size until they are evicted."""
         for item in items:
             with self._lock:
-                gone = self._items.popleft() if len(self._items) >= self._size else None
+                gone = self._items.popleft() if trim and len(self._items) >= self._size else None
                 self._items.append(item)
             if gone is not None:
                 self._evicted(gone)

@@ -9,6 +9,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,6 +43,8 @@ from engrams.write.rulereconciliation import has_distinct_detail
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
 
+_TRIES = 4
+"""Attempts to evict rows that somebody else changes meanwhile."""
 _MOST = 1000
 """Scopes with a tier here, at most; rows of evicted ones are left to a sweep."""
 _BARRED = frozenset(("stop_words", "noise"))
@@ -249,16 +252,19 @@ class WorkingTier:
         )
 
     def _append(self, scope: Scope, items: Sequence[WorkingTierItem]) -> None:
-        self.ring(scope).append(items)
+        """Add items; what other processes added meanwhile may evict more."""
+        self.ring(scope).append(items, trim=False)
         if items:
             self._tell("append", scope.key, items)
+        if self.ring(scope).preview_evictions(0):
+            self._commit_evicting(WriteBatch("engrams", "left the working tier", self._clock()), (), scope, 0)
 
     def _follow(self, act: str, key: str, *what: Any) -> None:
         """Do what another process of this server did to its tier."""
         scope = Scope.parse(key)
         match act:
             case "append":
-                self.ring(scope).append(*what)
+                self.ring(scope).append(*what, trim=False)
             case "evict":
                 self.ring(scope).evict(set(*what))
             case "hot":
@@ -270,26 +276,29 @@ class WorkingTier:
         """Commit a write that adds ``number`` items, with the evictions it causes."""
         ring = self.ring(scope)
         leaving = ring.preview_evictions(number)
-        live = {item.id: item for item in leaving if not item.is_copy}
-        owner = next(iter(live.values())).record.scope.owner if live else None
-        known = self._store.get(owner, tuple(live)) if owner is not None else ()
-        rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
-        changes = tuple(evict_turn(record, self._tiers.promote_importance, batch.at) for record in rows)
-        kept = {change.id for change in changes if change.action == "promote"}
-        finals = [self._make_job(CONDENSE, record) for record in rows if record.id in kept]
-        full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *(finals if self._condense else ())))
-        try:
-            done = self._store.commit(full) if full.puts or full.changes else CommitResult()
-        except (ConflictError, NotFoundError):
-            if not changes:
-                raise
-            # Another process changed one of the rows: this write must not fail for it; a sweep evicts the others.
-            plain = replace(batch, jobs=(*batch.jobs, *jobs))
-            done = self._store.commit(plain) if plain.puts or plain.changes else CommitResult()
+        for tried in range(_TRIES + 1):
+            # The last time without evictions: a write must not fail for rows that others keep changing; a sweep evicts them.
+            changes, finals = self._plan_evictions(leaving if tried < _TRIES else (), batch.at)
+            full = replace(batch, changes=(*batch.changes, *changes), jobs=(*batch.jobs, *jobs, *finals))
+            try:
+                done = self._store.commit(full) if full.puts or full.changes else CommitResult()
+                break
+            except (ConflictError, NotFoundError):
+                if not changes:
+                    raise
         ring.evict({item.id for item in leaving})
         if leaving:
             self._tell("evict", scope.key, [item.id for item in leaving])
         return done
+
+    def _plan_evictions(self, leaving: Sequence[WorkingTierItem], at: datetime) -> tuple[tuple[RecordChange, ...], tuple[JobSpec, ...]]:
+        """Return changes of the rows of leaving items, and jobs that follow."""
+        live = {item.id: item for item in leaving if not item.is_copy}
+        known = self._store.get(next(iter(live.values())).record.scope.owner, tuple(live)) if live else ()
+        rows = [record for record in known if record.status is Status.ACTIVE and record.tier is Tier.WORKING]
+        changes = tuple(evict_turn(record, self._tiers.promote_importance, at) for record in rows)
+        kept = {change.id for change in changes if change.action == "promote"}
+        return changes, tuple(self._make_job(CONDENSE, record) for record in rows if record.id in kept and self._condense)
 
     def _make_job(self, kind: str, record: Record) -> JobSpec:
         scope, tries = record.scope.key, self._settings.jobs.max_attempts

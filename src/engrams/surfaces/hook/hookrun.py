@@ -158,6 +158,7 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
     parser.add_argument("--user", "-u")
     parser.add_argument("--test", action="store_true", default=None)
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--json", action="store_true", help="as it is: agents read JSON")
     parser.add_argument("--project", default="")
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--event", default="")
@@ -169,7 +170,7 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
         raise InputError(f"{fault}.", hint="The agent continues without memory.") from None
     if unknown:
         # Without a mistyped --project memory would cross projects.
-        raise InputError(f"There is no option {unknown[0]}.", hint="The agent continues without memory.")
+        raise InputError(f"A hook takes no option {unknown[0]}.", hint="The agent continues without memory.")
     pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
     settings = {**pairs, "home": given.home, "preset": given.preset, "user": given.user, "test": given.test}
     chosen = {name: value for name, value in settings.items() if value is not None}

@@ -72,8 +72,9 @@ class Window:
         self.page.wait_for_selector(".log[aria-busy=false]")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Chromium, closed after each file: while it runs, this thread has an event loop, and tests elsewhere could start none."""
     api = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright")
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:

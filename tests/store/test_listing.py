@@ -22,7 +22,7 @@ def test_an_empty_store_answers_empty(store: Store) -> None:
     assert store.edges(ALICE, ["x"]) == store.queue() == store.idle(START) == store.sessions(reach()) == ()
     empty = {name: {} for name in ("status", "kind", "layer", "tier", "active", "active_layers", "model")}
     assert store.counts(None) == store.counts(reach()) == empty
-    assert store.speakers(reach()) == store.workload() == {}
+    assert store.survey(reach()).speakers == store.workload() == {}
     assert store.next_due() is store.load(ALICE, "s") is None
     assert store.vectors(ALICE, ["x"], "m").shape == (1, 0)
     assert store.check(False)["ok"]
@@ -170,8 +170,8 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
     )
     assert store.scopes(ALICE) == (ALICE, PROJECT)
     assert store.scopes(None) == (ALICE, PROJECT, BOB)
-    assert store.speakers(reach()) == {"Ann": 2}
-    assert store.speakers(ScopeReach(ALICE, (ALICE,), tree=True)) == {"Ann": 2, "Bea": 1}
+    assert store.survey(reach()).speakers == {"Ann": 2}
+    assert store.survey(ScopeReach(ALICE, (ALICE,), tree=True)).speakers == {"Ann": 2, "Bea": 1}
     assert store.counts(reach()) == {
         "status": {"active": 3, "candidate": 1},
         "kind": {"turn": 3, "fact": 1},
@@ -190,9 +190,9 @@ def test_counts_follow_changes(store: Store) -> None:
     add(store, one)
     change(store, one, speaker="Bea", scope=PROJECT, tier="longterm")
     assert store.scopes(ALICE) == (PROJECT,)
-    assert store.speakers(ScopeReach(ALICE, (PROJECT,))) == {"Bea": 1}
+    assert store.survey(ScopeReach(ALICE, (PROJECT,))).speakers == {"Bea": 1}
     change(store, one, status=Status.FORGOTTEN)
-    assert store.speakers(ScopeReach(ALICE, (PROJECT,))) == {}
+    assert store.survey(ScopeReach(ALICE, (PROJECT,))).speakers == {}
     store.purge(ALICE, [one.id], START)
     assert store.counts(None) == {
         "status": {"purged": 1},

@@ -22,7 +22,7 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     from engrams.store.postgres.sqltranslation import translate
 
     seen: set[str] = set()
-    run = database.OwnerConnection.execute
+    run, ask = database.OwnerConnection.execute, database.PostgresDatabase._ask
 
     def note(self: Any, text: str, values: Any = (), /) -> Any:
         statement = translate(text, self._reads)
@@ -30,7 +30,13 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
             seen.add(statement.text)
         return run(self, text, values)
 
+    def note_lone(self: Any, owner: str | None, statements: Any) -> Any:
+        if owner is not None:
+            seen.update(text for text, _ in statements)
+        return ask(self, owner, statements)
+
     monkeypatch.setattr(database.OwnerConnection, "execute", note)
+    monkeypatch.setattr(database.PostgresDatabase, "_ask", note_lone)
     with engrams.open(home=home, store={"url": url}, jobs__workers=0, user="ann") as memory:
         said = memory.add("I adopted a beagle called Bruno.", scope=ANN)
         memory.observe([Turn("I moved to Lisbon.", session="s"), Turn("He is three.", external_id="x", session="s")], scope=ANN)

@@ -15,6 +15,7 @@ from engrams.ports.candidatesearch import CandidateSearch as CandidateSearch
 from engrams.ports.candidatesearch import CandidateSearchQuery as CandidateSearchQuery
 from engrams.ports.candidatesearch import LinkStore as LinkStore
 from engrams.ports.candidatesearch import PositionedIds as PositionedIds
+from engrams.ports.candidatesearch import ReachSurvey as ReachSurvey
 from engrams.ports.candidatesearch import is_skill as is_skill
 from engrams.ports.jobqueue import BEGIN as BEGIN
 from engrams.ports.jobqueue import CHANGES as CHANGES

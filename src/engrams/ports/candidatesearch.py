@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
 from engrams.ports.recordstore import AsOf, ScopeReach, Where
 from engrams.text.terms import NO_FORMS, QueryTermStems
-from engrams.types import Edge, EdgeType, Kind, Scope, Topic
+from engrams.types import Edge, EdgeType, Kind, Record, Scope, Topic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,8 @@ class CandidateSearchQuery:
     ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
 
     ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
-    superseded and archived ones (a read with ``as_of`` always may see them)."""
+    superseded and archived ones (a read with ``as_of`` always may see them). ``last_change``: of the owner, as ``survey`` told it in the
+    same read (0: look)."""
 
     reach: ScopeReach
     now: datetime
@@ -40,6 +41,17 @@ class CandidateSearchQuery:
     kinds: tuple[Kind, ...] = ()
     where: Where | None = None
     forms: QueryTermStems = NO_FORMS
+    last_change: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReachSurvey:
+    """First look at the records in reach.
+    ``speakers``: of active records, with their number, most frequent first. ``last_change``: number of the owner's last change (0: not
+    told)."""
+
+    speakers: Mapping[str, int]
+    last_change: int = 0
 
 
 SKILL = "skill:"
@@ -140,8 +152,8 @@ class CandidateSearch(Protocol):
         """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
         ...
 
-    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
-        """Speakers in reach, with counts of their records."""
+    def survey(self, reach: ScopeReach) -> ReachSurvey:
+        """Look who speaks in reach, and perhaps at the owner's last change."""
         ...
 
 
@@ -150,6 +162,10 @@ class LinkStore(Protocol):
 
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         """Edges at either end of any of ``nodes``."""
+        ...
+
+    def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
+        """Edges at records, with the records themselves and those from which an edge of ``types`` leads to them."""
         ...
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:

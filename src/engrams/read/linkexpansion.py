@@ -66,16 +66,27 @@ class NodeEdgeCache:
         self._asked: set[str] = set()
         self._edges: dict[str, list[Edge]] = {}
         """Edges by node; a node without any has no entry."""
+        self.records: dict[str, Record] = {}
+        """Records that came with them, by id."""
 
     def fetch(self, nodes: Sequence[str]) -> list[Edge]:
         """Edges at each of the nodes, in their order."""
         fresh = dict.fromkeys(node for node in nodes if node not in self._asked)
         if fresh:
-            self._asked.update(fresh)
-            for edge in self._graph.edges(self._owner, list(fresh)):
-                for end in {edge.source, edge.target} & fresh.keys():
-                    self._edges.setdefault(end, []).append(edge)
+            self._add(fresh, self._graph.edges(self._owner, list(fresh)))
         return [edge for node in nodes if node in self._edges for edge in self._edges[node]]
+
+    def fetch_with_records(self, ids: Sequence[str]) -> None:
+        """Fetch edges at records, with the records, the facts from them and what ends them."""
+        found, records = self._graph.surroundings(self._owner, ids, (EdgeType.DERIVED_FROM, *_ENDING))
+        self._add(dict.fromkeys(ids), found)
+        self.records.update((record.id, record) for record in records)
+
+    def _add(self, nodes: Mapping[str, object], found: Sequence[Edge]) -> None:
+        self._asked.update(nodes)
+        for edge in found:
+            for end in {edge.source, edge.target} & nodes.keys():
+                self._edges.setdefault(end, []).append(edge)
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
         """Fetch links over which a score spreads to neighbours.

@@ -109,8 +109,8 @@ class PreparedQuery:
 
 def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     """Parse the cues of a query, embed it and weigh its words."""
-    speakers, left_out = deps.search.speakers(request.reach), deps.settings.exclude_kinds
-    understood = parse_query(request.text, request.now, speakers)
+    survey, left_out = deps.search.survey(request.reach), deps.settings.exclude_kinds
+    understood = parse_query(request.text, request.now, survey.speakers)
     forms = find_forms(understood.lexical_text, request.text)
     vector, trouble = _embed_query(strip_code(understood.dense_text), deps.embedder)
     seek = CandidateSearchQuery(
@@ -125,6 +125,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         kinds=request.kinds or (tuple(kind for kind in Kind if kind not in left_out) if left_out else ()),
         where=request.where,
         forms=forms,
+        last_change=survey.last_change,
     )
     return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), trouble)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.ports import NOTE_PIECE, CandidatePool
+from engrams.ports import NOTE_PIECE, CandidatePool, is_skill
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr, spread_over_time
 from engrams.read.linkexpansion import (
@@ -255,8 +255,8 @@ def _add_link_bonuses(
     if deps.graph_settings.vouch:
         best = best[floors.passes[best]]
     seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
-    # Together with those of the likely hits, whose facts are looked for: one call of the store.
-    edges.fetch(list(dict.fromkeys((*seeds, *(pool.ids[place] for place in floors.best_places(scored.scores))))))
+    # Together with those of the likely hits, and what they show: one call of the store.
+    edges.fetch_with_records(list(dict.fromkeys((*seeds, *(pool.ids[place] for place in floors.best_places(scored.scores))))))
     extra = link_bonuses(seeds, edges, deps.graph_settings)
     if not extra:
         return scored, {}
@@ -292,10 +292,12 @@ def _fetch_hits(
     ids = [pool.ids[place] for place in order]
     later = (edge.source for ends in edges.find_later(ids).values() for edge in ends)
     wanted = dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids)), *later))
-    records = deps.records.get(request.scope.owner, list(wanted))
+    missing = [name for name in wanted if name not in edges.records and not is_skill(name)]
+    records = deps.records.get(request.scope.owner, missing) if missing else ()
     if deps.skills is not None:
         records += deps.skills.get(ids)
-    known: Mapping[str, Record] = {record.id: record for record in records}
+    fetched = {**edges.records, **{record.id: record for record in records}}
+    known: Mapping[str, Record] = {name: fetched[name] for name in wanted if name in fetched}
     rows = np.stack([values[order] for values in scored.parts.values()], axis=1).astype(np.float64).round(4).tolist()
     hits = []
     for name, value, row in zip(ids, scored.scores[order].tolist(), rows, strict=True):

@@ -66,8 +66,9 @@ class ForwardingStore:
         self.clear = store.clear
         self.seek = store.seek
         self.vectors = store.vectors
-        self.speakers = store.speakers
+        self.survey = store.survey
         self.edges = store.edges
+        self.surroundings = store.surroundings
         self.topics = store.topics
         self.enqueue = store.enqueue
         self.claim = store.claim

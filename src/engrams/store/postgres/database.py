@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
@@ -29,6 +29,7 @@ _RawCursor: TypeAlias = psycopg.RawCursor[tuple[Any, ...]]
 T = TypeVar("T")
 P = ParamSpec("P")
 _Pool: TypeAlias = "ConnectionPool[PipelinedConnection]"
+_Statement: TypeAlias = tuple[str, Any]
 
 SCHEMA = "engrams"
 SERVICE, FLEET = "engrams_service", "engrams_fleet"
@@ -48,12 +49,20 @@ _SET_UP = f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock
 _abandoned: list[object] = []
 
 
-class FlushedPipeline(psycopg.Pipeline):
-    """Pipeline that sends a large statement whole before it waits."""
+class BufferedPipeline(psycopg.Pipeline):
+    """Pipeline that sends statements together, whole, once somebody waits for an answer."""
 
     def _communicate_gen(self) -> Any:
-        yield from super()._communicate_gen()
+        # Only into the driver's buffer, which sends by itself what is large: the server wakes once for all of them.
+        while self.command_queue:
+            self.command_queue.popleft()()
+        yield from ()
+
+    def _sync_gen(self) -> Any:
+        self._enqueue_sync()
+        yield from self._communicate_gen()
         yield from send(self.pgconn)
+        yield from self._fetch_gen(flush=False)
 
 
 class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -66,7 +75,7 @@ class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
     def start(self) -> None:
         """Send what follows without waiting."""
         # Never left: psycopg's own way would send a Sync where a copy in a forked process is dropped.
-        self._pipeline = FlushedPipeline(self)
+        self._pipeline = BufferedPipeline(self)
         self.queue = self._pipeline.__enter__()
 
 
@@ -125,13 +134,13 @@ class OwnerConnection:
 class LoneStatementConnection:
     """Connection whose statements are read-only transactions of their own."""
 
-    def __init__(self, ask: Callable[[str | None, str, Any], _RawCursor], owner: str | None) -> None:
+    def __init__(self, ask: Callable[[str | None, Sequence[_Statement]], list[_RawCursor]], owner: str | None) -> None:
         self._ask, self._owner = ask, owner
 
     def execute(self, text: str, values: Any = (), /) -> _RawCursor:
         """Run a shared statement."""
         statement = translate(text, reads=True)
-        return self._ask(None if statement.crossing else self._owner, statement.text, values)
+        return self._ask(None if statement.crossing else self._owner, [(statement.text, values)])[0]
 
     def changes(self) -> int:
         """Rows that the last statement changed: none."""
@@ -176,6 +185,12 @@ class PostgresDatabase:
         with map_errors(self.label):
             yield LoneStatementConnection(self._ask, None if owner is None else owner.key)
 
+    def ask_together(self, owner: Scope, /, *statements: _Statement) -> list[list[tuple[Any, ...]]]:
+        """Run statements that only read an owner's rows, sent in one round trip; the rows of each."""
+        with map_errors(self.label):
+            own = [(translate(text, reads=True).text, values) for text, values in statements]
+            return [found.fetchall() for found in self._ask(owner.key, own)]
+
     def write(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
         """Run ``work`` in a durable transaction.
 
@@ -203,14 +218,14 @@ class PostgresDatabase:
         """Do nothing: Postgres reuses its log by itself."""
         return True
 
-    def _ask(self, owner: str | None, text: str, values: Any) -> _RawCursor:
+    def _ask(self, owner: str | None, statements: Sequence[_Statement]) -> list[_RawCursor]:
         pool = self._open_pool()
         for round in range(_CUTS + 1):
             raw = _borrow(pool)
             try:
                 # What is sent together is one transaction, also without BEGIN.
                 psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(owner), self._lock_timeout))
-                found = psycopg.RawCursor(raw).execute(text, values, binary=True)
+                found = [psycopg.RawCursor(raw).execute(text, values, binary=True) for text, values in statements]
                 raw.queue.sync()
             except BaseException as problem:
                 was_cut = raw.closed and isinstance(problem, psycopg.OperationalError)

@@ -11,6 +11,10 @@ UPDATE owners SET changed = ? WHERE owner = current_setting('engrams.owner');
 -- name: last_change
 SELECT max(changed) FROM owners WHERE owner = ?;
 
+-- name: leading_records
+WHERE owner = ?1 AND id = ANY (ARRAY(SELECT value FROM json_each(?2) UNION SELECT source FROM edges
+    WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2)) AND type IN (SELECT value FROM json_each(?3))));
+
 -- name: load_rows
 SELECT r.number, r.changed, r.id, r.scope, r.session, r.kind, r.status, r.speaker, coalesce(r.valid_from, r.recorded_at),
     r.valid_from, r.valid_to, r.recorded_at, r.retired_at, r.ended_at, r.words, r.question, r.dated, r.importance,

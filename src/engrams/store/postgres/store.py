@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from engrams.ports import Clock, CommitResult, Job, JobClaim, JobSpec, WriteBatch
+from engrams.ports import Clock, CommitResult, Job, JobClaim, JobSpec, ReachSurvey, ScopeReach, WriteBatch
 from engrams.settings import StoreSettings
 from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
 from engrams.store.postgres.jobnotices import JobNoticeListener
 from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
-from engrams.store.sql import jobqueue
-from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
+from engrams.store.sql import jobqueue, recordqueries
+from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one, query
 from engrams.store.sql.store import SqlStore
 from engrams.types import Json
 
@@ -66,6 +66,12 @@ class PostgresStore(SqlStore):
             self._listener.close()
             self._listener = None
         super().close()
+
+    def survey(self, reach: ScopeReach) -> ReachSurvey:
+        """Look at the owner's last change in the same round trip."""
+        last_change = query("last_change"), (reach.owner.key,)
+        rows, [(last,)] = self._database.ask_together(reach.owner, recordqueries.build_speakers(reach), last_change)
+        return ReachSurvey(dict(rows), last or 0)
 
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):

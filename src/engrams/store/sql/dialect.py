@@ -10,6 +10,7 @@ from engrams.store.sql.namedqueries import SqlConnection
 from engrams.types import Scope
 
 if TYPE_CHECKING:
+    from engrams.ports import CandidateSearchQuery
     from engrams.store.index import OwnerSearchIndex
 
 T = TypeVar("T")
@@ -33,6 +34,10 @@ class SqlDatabase(Protocol):
 
     def asking(self, owner: Scope | None, /) -> AbstractContextManager[SqlConnection]:
         """Lend a connection for one statement, which reads all its rows."""
+        ...
+
+    def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
+        """Run statements that only read an owner's rows, in one round trip; the rows of each."""
         ...
 
     def write(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
@@ -83,9 +88,9 @@ class SqlDialect(Protocol):
         ...
 
     def find_now(
-        self, connection: SqlConnection, index: OwnerSearchIndex, owner: str, terms: Collection[str]
+        self, connection: SqlConnection, index: OwnerSearchIndex, seek: CandidateSearchQuery, terms: Collection[str]
     ) -> tuple[int, Mapping[str, int]]:
-        """Look up the owner's last change besides, by one statement."""
+        """Look up the owner's last change besides, by one statement at most."""
         ...
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:

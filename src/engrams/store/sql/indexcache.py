@@ -145,7 +145,7 @@ class OwnerIndexCache:
         owner, words, known = seek.reach.owner, _list_words(seek), cached.index.state.last_change
         if known and not condition.text:
             with self._database.asking(owner) as connection:
-                last, numbers = self._dialect.find_now(connection, cached.index, owner.key, words)
+                last, numbers = self._dialect.find_now(connection, cached.index, seek, words)
             if last <= known:
                 return numbers, None
         with self._database.reading(owner) as connection:

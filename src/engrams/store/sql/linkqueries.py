@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from engrams.clock import micros
 from engrams.errors import StoreError
@@ -19,8 +20,20 @@ _TYPES = {str(kind): kind for kind in EdgeType}
 def find_edges(connection: SqlConnection, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType]) -> tuple[Edge, ...]:
     """Find edges at any of ``nodes``, each once; ``types``: empty for all.
     StoreError: one is damaged."""
-    wanted = set(types)
     rows = fetch_all(connection, "edges", owner.key, json.dumps(list(nodes), ensure_ascii=False))
+    return decode_edges(owner, rows, types)
+
+
+def build_surroundings(owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """Build the statements for edges at records, and for the records with those that lead to them."""
+    named = json.dumps(list(ids), ensure_ascii=False)
+    leading = (owner.key, named, json.dumps([str(one) for one in types]))
+    return (query("edges"), leading[:2]), (f"{query('select_records')} {query('leading_records')}", leading)
+
+
+def decode_edges(owner: Scope, rows: Sequence[tuple[Any, ...]], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+    """Decode rows of edges in order; StoreError: one is damaged."""
+    wanted = set(types)
     if unknown := {kind for _, _, kind, _, _ in rows if kind not in _TYPES}:
         raise StoreError(f"A link is damaged: there is no type {min(unknown)!r}.", hint=MEND)
     return tuple(

@@ -271,6 +271,10 @@ WHERE one.owner = ?1 AND one.source = ?2 AND one.type = 'in_topic' AND over.type
 -- name: left_topics
 SELECT count(*) FROM topics WHERE owner = ? AND id IN (SELECT value FROM json_each(?));
 
+-- name: leading_records
+WHERE owner = ?1 AND id IN (SELECT value FROM json_each(?2) UNION SELECT source FROM edges INDEXED BY edges_target
+    WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2)) AND type IN (SELECT value FROM json_each(?3)));
+
 -- name: edges
 SELECT source, target, type, weight, count FROM edges
 WHERE owner = ?1 AND source IN (SELECT value FROM json_each(?2))

@@ -83,11 +83,10 @@ def list_scopes(connection: SqlConnection, owner: Scope | None) -> tuple[Scope, 
     return tuple(Scope.parse(key) for (key,) in rows)
 
 
-def count_speakers(connection: SqlConnection, seen: ScopeReach) -> Mapping[str, int]:
-    """Speakers of active records in reach, most frequent first."""
+def build_speakers(seen: ScopeReach) -> tuple[str, tuple[Any, ...]]:
+    """Build the statement for speakers of active records, most frequent first."""
     within = whereclauses.reach_clause(seen)
-    text = f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1"
-    return dict(fetch_composed(connection, text, (seen.owner.key, *within.values)))
+    return f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1", (seen.owner.key, *within.values)
 
 
 def count_records(connection: SqlConnection, seen: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:

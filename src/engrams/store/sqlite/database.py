@@ -129,6 +129,11 @@ class SqliteDatabase:
             with pool.borrow() as connection:
                 yield connection
 
+    def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
+        """Run statements that only read, one after the other; the rows of each."""
+        with self.asking(owner) as connection:
+            return [connection.execute(text, values).fetchall() for text, values in statements]
+
     @contextmanager
     def _use_file(self) -> Iterator[None]:
         """Hold the home's shared lock; map errors of driver and system."""

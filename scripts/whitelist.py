@@ -4,6 +4,7 @@
 
 # Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, pickle, PyYAML, uvicorn or
 # watchfiles under these names.
+_._sync_gen
 _.__dir__
 _.__getattr__
 _.find_class

@@ -165,7 +165,8 @@ class LinkStore(Protocol):
         ...
 
     def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
-        """Edges at records, with the records themselves and those from which an edge of ``types`` leads to them."""
+        """Edges at records, with the records, and others that lead to them.
+        Of the others: those from which an edge of ``types`` does."""
         ...
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:

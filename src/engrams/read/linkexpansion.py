@@ -77,7 +77,7 @@ class NodeEdgeCache:
         return [edge for node in nodes if node in self._edges for edge in self._edges[node]]
 
     def fetch_with_records(self, ids: Sequence[str]) -> None:
-        """Fetch edges at records, with the records, the facts from them and what ends them."""
+        """Fetch edges at records, with the records, their facts and ends."""
         found, records = self._graph.surroundings(self._owner, ids, (EdgeType.DERIVED_FROM, *_ENDING))
         self._add(dict.fromkeys(ids), found)
         self.records.update((record.id, record) for record in records)

@@ -186,7 +186,7 @@ class PostgresDatabase:
             yield LoneStatementConnection(self._ask, None if owner is None else owner.key)
 
     def ask_together(self, owner: Scope, /, *statements: _Statement) -> list[list[tuple[Any, ...]]]:
-        """Run statements that only read an owner's rows, sent in one round trip; the rows of each."""
+        """Read an owner's rows by statements sent together; the rows of each."""
         with map_errors(self.label):
             own = [(translate(text, reads=True).text, values) for text, values in statements]
             return [found.fetchall() for found in self._ask(owner.key, own)]

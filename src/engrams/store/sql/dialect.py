@@ -37,7 +37,7 @@ class SqlDatabase(Protocol):
         ...
 
     def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
-        """Run statements that only read an owner's rows, in one round trip; the rows of each."""
+        """Read an owner's rows by statements sent together; the rows of each."""
         ...
 
     def write(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:

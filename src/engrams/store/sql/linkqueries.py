@@ -25,7 +25,7 @@ def find_edges(connection: SqlConnection, owner: Scope, nodes: Sequence[str], ty
 
 
 def build_surroundings(owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    """Build the statements for edges at records, and for the records with those that lead to them."""
+    """Build the statements for edges at records, and for these records."""
     named = json.dumps(list(ids), ensure_ascii=False)
     leading = (owner.key, named, json.dumps([str(one) for one in types]))
     return (query("edges"), leading[:2]), (f"{query('select_records')} {query('leading_records')}", leading)

@@ -130,7 +130,7 @@ class SqliteDatabase:
                 yield connection
 
     def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
-        """Run statements that only read, one after the other; the rows of each."""
+        """Read by statements one after the other; the rows of each."""
         with self.asking(owner) as connection:
             return [connection.execute(text, values).fetchall() for text, values in statements]
 

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from engrams.models.embed.staticembedder import BuiltinEmbedder
-from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pair, read_message
+from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pair, read_messages
+
+if TYPE_CHECKING:
+    from engrams.write.changedetection.pairfeatures import Embed
 
 FOLDER = Path(__file__).with_name("scenarios")
 FILES = ("daily", "work", "chats", "assistants", "people")
@@ -23,6 +26,11 @@ _NOON = datetime(2025, 3, 3, 12, tzinfo=UTC)
 
 Part: TypeAlias = Literal["train", "held"]
 Case: TypeAlias = dict[str, Any]
+
+
+def read_message(text: str, speaker: str, at: datetime, embed: Embed) -> MessageFeatures:
+    """Read one message."""
+    return read_messages([(text, speaker, at)], embed)[0]
 
 
 def is_held_out(case: Case) -> bool:

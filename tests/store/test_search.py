@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.store.make import ALICE, BOB, START, add, at, change, found, reach, record, seek, turn, vector
+from tests.store.make import ALICE, BOB, MODEL, START, add, at, change, found, reach, record, seek, turn, vector
 
 from engrams.errors import ClosedError, InputError
 from engrams.ports import AsOf, CandidateSearchQuery, JobClaim, NewRecord, RecordQuery, ScopeReach, Store, WriteBatch
@@ -145,3 +145,31 @@ def test_a_closed_store_says_so(store: Store) -> None:
     for call in calls:
         with pytest.raises(ClosedError):
             call()
+
+
+def test_several_queries_at_once_find_the_same(store: Store) -> None:
+    """Pools of queries asked together are those asked one by one; a record scored alone has the same score, and no context's."""
+    said = [
+        turn(text, recorded_at=at(days=place), session="s")
+        for place, text in enumerate(["green tea", "black tea", "no coffee", "more tea please"])
+    ]
+    add(store, *(NewRecord(one, vector=vector(one, 1, place)) for place, one in enumerate(said)))
+    asked = [
+        CandidateSearchQuery(reach(), at(days=365), ((word, 1.0),), np.array([0, 1], np.float32), MODEL, alone=alone)
+        for word in ("tea", "coffe", "nothing")
+        for alone in (False, True)
+    ]
+    together = store.seek_all(asked)
+    for query, pool in zip(asked, together, strict=True):
+        single = store.seek(query)
+        assert [*pool.ids] == [*single.ids]
+        for name in ("bm", "cos", "bmctx", "cosctx", "bmses"):
+            assert np.array_equal(getattr(pool, name), getattr(single, name)), name
+    for whole, alone in zip(together[::2], together[1::2], strict=True):
+        assert np.array_equal(whole.bm, alone.bm)
+        assert np.array_equal(whole.cos, alone.cos)
+        assert not alone.bmctx.any()
+        assert not alone.cosctx.any()
+    assert together[0].bm.any()
+    assert together[0].bmctx.any()
+    assert store.seek_all([]) == []

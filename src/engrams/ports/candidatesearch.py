@@ -28,7 +28,7 @@ class CandidateSearchQuery:
 
     ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
     superseded and archived ones (a read with ``as_of`` always may see them). ``last_change``: of the owner, as ``survey`` told it in the
-    same read (0: look)."""
+    same read (0: look). ``alone``: each record is scored by itself; windows and sessions are left at 0."""
 
     reach: ScopeReach
     now: datetime
@@ -42,6 +42,7 @@ class CandidateSearchQuery:
     where: Where | None = None
     forms: QueryTermStems = NO_FORMS
     last_change: int = 0
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,10 @@ class CandidateSearch(Protocol):
     """Candidates for a query, with the raw score of each source."""
 
     def seek(self, seek: CandidateSearchQuery) -> CandidatePool: ...
+
+    def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+        """Pools of several queries in one owner, with one model and one filter."""
+        ...
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""

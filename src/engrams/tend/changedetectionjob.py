@@ -33,9 +33,8 @@ class ChangeDetectionJobHandler:
         while True:
             part, items = items[:_STEP], items[_STEP:]
             changes = DigestChangeSet(owner, owner, self._clock())
-            for record in sorted(self._store.get(owner, part), key=lambda record: (record.recorded_at, record.id)):
-                if self._detector is not None:
-                    self._detector.apply(record, changes)
+            if self._detector is not None:
+                self._detector.apply(sorted(self._store.get(owner, part), key=lambda record: (record.recorded_at, record.id)), changes)
             batch = changes.to_batch(CHANGES, _REASON, {})
             rest = ((job.lease, {**job.payload, "items": items}),) if items else ()
             self._store.commit(replace(batch, finish=() if items else (job.lease,), progress=rest, repeatable=True))

@@ -64,7 +64,7 @@ class ForwardingStore:
         self.missing = store.missing
         self.outbox = store.outbox
         self.clear = store.clear
-        self.seek = store.seek
+        self.seek, self.seek_all = store.seek, store.seek_all
         self.vectors = store.vectors
         self.survey = store.survey
         self.edges = store.edges

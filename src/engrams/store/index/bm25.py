@@ -14,7 +14,7 @@ from operator import methodcaller
 import numpy as np
 import numpy.typing as npt
 
-from engrams.store.index.candidateview import WINDOW, CandidateColumns, VisibleIndexView
+from engrams.store.index.candidateview import WINDOW, CandidateColumns, TermPostings, VisibleIndexView
 from engrams.store.index.indexcolumns import IndexColumns
 
 _NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
@@ -105,6 +105,8 @@ def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
 K1 = 0.9
 _LONGEST = 4.0
 """Times the average length from which a text counts as no longer: a rare word in a long note is still worth finding."""
+_RARE, _CACHED = 1_000, 500
+"""Most slots of a term that a view caches, and most such terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,29 +147,49 @@ class Bm25Scores:
 
 
 def score_terms(
-    columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, terms: Sequence[tuple[int, float]], unknown: float
+    columns: IndexColumns,
+    postings: InvertedIndex,
+    view: VisibleIndexView,
+    terms: Sequence[tuple[int, float]],
+    unknown: float,
+    *,
+    alone: bool = False,
 ) -> Bm25Scores:
-    """Score every slot in view; ``unknown``: summed weight of unknown words."""
+    """Score every slot in view.
+
+    ``unknown``: summed weight of unknown words. ``alone``: sessions are not scored."""
     bm = np.zeros(columns.size, np.float32)
     if not view.total or not (terms or unknown):
         return Bm25Scores(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
-    lengths, total = columns["length"], view.total
+    total = view.total
     found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
     for number, weight in terms:
-        slots, counts = postings.get(number)
-        inside = view.mask[slots]
-        if not inside.all():
-            slots, counts = slots[inside], counts[inside]
+        slots, counts, damped = _find_visible(columns, postings, view, number)
         worth = weight * math.log(1 + (total - len(slots) + 0.5) / (len(slots) + 0.5))
         most += worth
         if len(slots):
             found.append(QueryTermPostings(slots, counts, worth))
-            scale = K1 * (1 - view.b + view.b * np.minimum(lengths[slots] / max(view.average, 1e-9), _LONGEST))
-            bm[slots] += worth * counts / (counts + scale)
+            bm[slots] += worth * counts / damped
     most += unknown * rare
     most = max(most, 1e-9)
     bm /= np.float32(most)
-    return Bm25Scores(bm, _score_sessions(columns, view, found), tuple(found), most, view.average, view.b)
+    sessions = np.zeros(0, np.float32) if alone else _score_sessions(columns, view, found)
+    return Bm25Scores(bm, sessions, tuple(found), most, view.average, view.b)
+
+
+def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, term: int) -> TermPostings:
+    """Find a term's slots in view; rare terms are cached with the view."""
+    known = view.postings.get(term)
+    if known is None:
+        slots, counts = postings.get(term)
+        inside = view.mask[slots]
+        if not inside.all():
+            slots, counts = slots[inside], counts[inside]
+        scale = K1 * (1 - view.b + view.b * np.minimum(columns["length"][slots] / max(view.average, 1e-9), _LONGEST))
+        known = slots, counts, np.asarray(counts + scale, np.float32)
+        if len(slots) <= _RARE and len(view.postings) < _CACHED:
+            view.postings[term] = known
+    return known
 
 
 def _score_sessions(columns: IndexColumns, view: VisibleIndexView, terms: Sequence[QueryTermPostings]) -> npt.NDArray[np.float32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,10 @@ _OTHERS = frozenset(("ids", "after"))
 _FEW = 8
 """One slot for this many sessions from which they are counted all at once."""
 _COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
+
+
+TermPostings: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.float32]]
+"""Slots that hold a term, its counts there, and these damped by the lengths of the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ class VisibleIndexView:
     """Mask of the slots a query may see, with length statistics.
 
     ``words`` and ``squares``: sums of their lengths in terms and of the squares of these. ``session_terms`` and ``session_records``: terms
-    and slots by session number. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns, once asked for."""
+    and slots by session number. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns, once asked for;
+    ``postings``: those of terms asked for before."""
 
     mask: npt.NDArray[np.bool_]
     total: int
@@ -96,6 +101,7 @@ class VisibleIndexView:
     sessions: int
     until: float
     gathered: list[CandidateColumns] = field(default_factory=list)
+    postings: dict[int, TermPostings] = field(default_factory=dict)
 
     @property
     def average(self) -> float:

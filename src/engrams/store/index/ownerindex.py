@@ -77,7 +77,7 @@ class OwnerSearchIndex:
 
         ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers."""
         seen = self._get_view(seek, allowed)
-        words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
+        words = score_terms(self._columns, self.state.postings, seen, terms, unknown, alone=seek.alone)
         exact = seen.total <= exact_limit
         some = seen.gather_all(self._columns) if exact else gather(self._columns, self._best_slots(seek, seen, words))
         return self._build_pool(seek, some, words, seen.total, exact)
@@ -160,14 +160,15 @@ class OwnerSearchIndex:
 
     def _build_pool(self, seek: CandidateSearchQuery, some: CandidateColumns, words: Bm25Scores, total: int, exact: bool) -> CandidatePool:
         cos, cosctx, cosnext = self._cosines(seek, some)
+        nothing = np.zeros(len(some.slots), np.float32)
         return CandidatePool(
             ids=some.ids,
             cos=cos,
             cosctx=cosctx,
             cosnext=cosnext,
             bm=words.bm[some.slots],
-            bmctx=words.score_windows(self._columns.size, some),
-            bmses=words.session[some.sessions] if len(words.session) else np.zeros(len(some.slots), np.float32),
+            bmctx=nothing if seek.alone else words.score_windows(self._columns.size, some),
+            bmses=words.session[some.sessions] if len(words.session) else nothing,
             voices=[self._split_voice(name) for name in self.state.voices.names],
             **{name: getattr(some, name) for name in _PASSED},
             total=total,
@@ -177,8 +178,9 @@ class OwnerSearchIndex:
 
     def _cosines(self, seek: CandidateSearchQuery, some: CandidateColumns) -> tuple[_Floats, _Floats, _Floats]:
         columns, slots = self._columns, some.slots
+        nothing = np.zeros(len(slots), np.float32)
         if seek.vector is None or not columns.dimension or not len(slots):
-            return np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
+            return nothing, nothing, nothing
         if len(slots) * 3 > columns.size and not columns.is_quantized:
             dots = np.zeros(columns.size + 1, np.float32)
             # Not a matrix product: BLAS would split it among threads that wait for each other on a busy machine.
@@ -189,5 +191,7 @@ class OwnerSearchIndex:
             needed = needed[needed >= 0]
             dots[needed] = columns.dots(needed, seek.vector)
         plain = dots[slots]
+        if seek.alone:
+            return plain, nothing, nothing
         window = WINDOW[0] * plain + WINDOW[1] * dots[some.before] + WINDOW[2] * dots[some.before2]
         return plain, (window / some.norm).astype(np.float32), dots[some.after]

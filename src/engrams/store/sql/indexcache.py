@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -103,21 +103,27 @@ class OwnerIndexCache:
         """Size of all indexes in memory."""
         register(self)
 
-    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
-        """Find candidates, after all committed changes are indexed."""
-        owner, condition = seek.reach.owner, whereclauses.where_clause(seek.where)
-        model, dimension = self._find_model(seek.model)
-        if seek.vector is not None and dimension and len(seek.vector) != dimension:
-            raise InputError(
-                f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
-                hint="Embed the query with the model of the records.",
-            )
+    def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+        """Find candidates, after all committed changes are indexed.
+
+        The queries share their owner, model and filter."""
+        if not seeks:
+            return []
+        first = seeks[0]
+        owner, condition = first.reach.owner, whereclauses.where_clause(first.where)
+        model, dimension = self._find_model(first.model)
+        for seek in seeks:
+            if seek.vector is not None and dimension and len(seek.vector) != dimension:
+                raise InputError(
+                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
+                    hint="Embed the query with the model of the records.",
+                )
         key = (self._database.generation, owner.key, model, dimension)
         cached = self._get_cached(key)
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
             try:
-                numbers, allowed = self._catch_up(seek, cached, key, condition)
+                numbers, allowed = self._catch_up(seeks, cached, key, condition)
             except BaseException:
                 # An index that missed rows would never load them.
                 self._discard(key)
@@ -125,7 +131,7 @@ class OwnerIndexCache:
             index = cached.index
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
-            pool = index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit)
+            pools = [index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit) for seek in seeks]
             grown = index.state.bytes - cached.bytes
             cached.bytes += grown
             due = self._files is not None and index.updates.applied >= cached.due
@@ -134,25 +140,26 @@ class OwnerIndexCache:
         self._trim(grown)
         if due:
             self._start_writing(owner, key, cached)
-        return pool
+        return pools
 
     def _catch_up(
-        self, seek: CandidateSearchQuery, cached: _CachedIndex, key: _Key, condition: SqlClause
+        self, seeks: Sequence[CandidateSearchQuery], cached: _CachedIndex, key: _Key, condition: SqlClause
     ) -> tuple[Mapping[str, int], Integers | None]:
         """Bring an index up to date, by one statement where nothing changed.
 
-        Numbers of the query's terms, and of the rows that a filter allows."""
-        owner, words, known = seek.reach.owner, _list_words(seek), cached.index.state.last_change
+        Numbers of the queries' terms, and of the rows that a filter allows."""
+        first, known = seeks[0], cached.index.state.last_change
+        owner, words = first.reach.owner, set[str]().union(*map(_list_words, seeks))
         if known and not condition.text:
             with self._database.asking(owner) as connection:
-                last, numbers = self._dialect.find_now(connection, cached.index, seek, words)
+                last, numbers = self._dialect.find_now(connection, cached.index, first, words)
             if last <= known:
                 return numbers, None
         with self._database.reading(owner) as connection:
             if not known:
                 self._map_file(connection, cached, key)
             _load_rows(connection, cached.index, key)
-            allowed = _find_allowed(connection, seek.reach, condition) if condition.text else None
+            allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
             return self._dialect.find(connection, cached.index, words), allowed
 
     def _find_model(self, name: str) -> tuple[int, int]:

@@ -146,7 +146,10 @@ class SqlStore:
     # ----------------------------------------------------------------------------------------------------- search
 
     def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
-        return self._index_cache.seek(seek)
+        return self._index_cache.seek_all([seek])[0]
+
+    def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+        return self._index_cache.seek_all(seeks)
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         with self._database.reading(owner) as connection:

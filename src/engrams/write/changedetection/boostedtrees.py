@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from engrams.ports.modelports import Floats
+
 
 _WEIGHTS = Path(__file__).with_name("weights.npz")
 
@@ -52,12 +54,21 @@ class MessageScorer:
 
     weights: npt.NDArray[np.float64]
 
-    def score(self, message: MessageFeatures) -> tuple[float, float]:
-        """Return the scores of the whole message and its best clause."""
-        rows, cues = describe_message(message)
+    def score(self, rows: Floats, cues: Floats) -> tuple[float, float]:
+        """Return the scores of the whole message and its best clause.
+        ``rows``, ``cues``: of ``describe_message``."""
         width = rows.shape[1]
         found = rows @ self.weights[:width] + cues @ self.weights[width:-1] + self.weights[-1]
         return float(found[0]), float(found[1:].max())
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMessage:
+    """Message with the scores of ``ChangeDetectionModel`` for it by itself."""
+
+    features: MessageFeatures
+    states: tuple[float, float]
+    news: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +86,28 @@ class ChangeDetectionModel:
     scale: float
     shift: float
 
-    def is_news(self, new: MessageFeatures) -> bool:
-        """True unless a message by itself is no news of a change."""
-        return max(self.news.score(new)) >= self.floor
+    def weigh(self, message: MessageFeatures) -> ScoredMessage:
+        """Score a message by itself."""
+        described = describe_message(message)
+        return ScoredMessage(message, self.states.score(*described), self.news.score(*described))
 
-    def judge(self, earlier: Sequence[MessageFeatures], new: MessageFeatures) -> list[float]:
-        """Return the probability that each earlier message is outdated, 0..1."""
+    def is_news(self, new: ScoredMessage) -> bool:
+        """True unless a message by itself is no news of a change."""
+        return max(new.news) >= self.floor
+
+    def judge(self, pairs: Sequence[tuple[Sequence[ScoredMessage], ScoredMessage]]) -> list[list[float]]:
+        """Return the probability that each earlier message is outdated, 0..1.
+        ``pairs``: the earlier messages of each new one."""
         import numpy as np
 
-        told = self.news.score(new)
-        rows = np.array([[*describe_pair(old, new, self.rarity), *self.states.score(old), *told] for old in earlier], dtype=np.float64)
-        odds = compete(self.trees.score(rows))
-        return [1 / (1 + math.exp(-(self.scale * value + self.shift))) for value in odds.tolist()]
+        rows = [
+            [*describe_pair(old.features, new.features, self.rarity), *old.states, *new.news] for earlier, new in pairs for old in earlier
+        ]
+        if not rows:
+            return [[] for _ in pairs]
+        ends = np.cumsum([len(earlier) for earlier, _ in pairs])[:-1]
+        scored = np.split(self.trees.score(np.array(rows, dtype=np.float64)), ends)
+        return [[1 / (1 + math.exp(-(self.scale * value + self.shift))) for value in compete(odds).tolist()] for odds in scored]
 
 
 def compete(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

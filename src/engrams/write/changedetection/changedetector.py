@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms
-from engrams.text.textcaches import text_cache
-from engrams.types import BESIDE, EdgeType, Kind, Record, Status
-from engrams.write.changedetection.boostedtrees import load_model, nearest_clause
+from engrams.text.textcaches import register_cache
+from engrams.types import BESIDE, EdgeType, Kind, Record, Scope, Status
+from engrams.write.changedetection.boostedtrees import ScoredMessage, load_model, nearest_clause
 from engrams.write.changedetection.distinctthings import is_about_another
-from engrams.write.changedetection.pairfeatures import read_message
+from engrams.write.changedetection.pairfeatures import read_messages
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
 
 if TYPE_CHECKING:
-    from engrams.write.changedetection.pairfeatures import MessageFeatures
+    from engrams.write.changedetection.pairfeatures import Embed
 
+_Said: TypeAlias = tuple[str, str, datetime]
 _SAID = (Kind.TURN, Kind.NOTE)
 _NEAREST = 10
 _LATEST = 3
@@ -44,6 +47,37 @@ class DetectedChange:
     partly: bool
 
 
+class MessageReader:
+    """Reader of messages for the detector; caches the last ones."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self._read: OrderedDict[_Said, ScoredMessage] = OrderedDict()
+        self._lock = Lock()
+        register_cache(self)
+
+    def read(self, records: Iterable[Record]) -> dict[str, ScoredMessage]:
+        """Read messages, by id; new ones are embedded all at once."""
+        said = {one.id: (one.text, one.speaker or one.role, one.recorded_at) for one in records}
+        with self._lock:
+            found = {each: self._read[each] for each in said.values() if each in self._read}
+        fresh = [each for each in dict.fromkeys(said.values()) if each not in found]
+        if fresh:
+            found |= zip(fresh, map(load_model().weigh, read_messages(fresh, self._embed)), strict=True)
+        with self._lock:
+            self._read |= {each: found[each] for each in fresh}
+            for each in found.keys() & self._read.keys():
+                self._read.move_to_end(each)
+            while len(self._read) > _MOST_READ:
+                self._read.popitem(last=False)
+        return {name: found[each] for name, each in said.items()}
+
+    def cache_clear(self) -> None:
+        """Forget every message."""
+        with self._lock:
+            self._read.clear()
+
+
 class ChangeDetector:
     """Detector of earlier statements that a new one ends.
     Messages it has read are cached."""
@@ -53,14 +87,16 @@ class ChangeDetector:
 
         ``model``: whose vectors the store holds, empty for none; ``plain``: the embedder that the weights were trained with."""
         self._store, self._model, self._settings, self._reach = store, model, settings.changes, settings.reach
-        self._embed = partial(plain.embed, purpose="query")
-        self._read_text = text_cache(_MOST_READ)(self._read_message)
+        self._messages = MessageReader(partial(plain.embed, purpose="query"))
 
-    def apply(self, record: Record, changes: DigestChangeSet) -> None:
-        """Close or mark what a new statement ends.
+    def apply(self, records: Sequence[Record], changes: DigestChangeSet) -> None:
+        """Close or mark what new statements end, in their order.
 
         A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
-        detected = self._detect(record)
+        for record, detected in self._detect(records):
+            self._end(record, detected, changes)
+
+    def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet) -> None:
         told = self._find_facts(record) if detected else ()
         for found in detected:
             if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old), told, record.text):
@@ -76,44 +112,66 @@ class ChangeDetector:
                     changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, found.probability)
             changes.link(record.id, found.old.id, EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE, found.probability)
 
-    def _detect(self, record: Record) -> list[DetectedChange]:
-        """Find earlier statements that a new one ends, most probable first.
+    def _detect(self, records: Sequence[Record]) -> Iterator[tuple[Record, list[DetectedChange]]]:
+        """Find earlier statements that new ones end, most probable first.
         What an assistant says ends nothing."""
-        if record.kind not in _SAID or record.role == "assistant" or record.status not in (Status.ACTIVE, Status.ARCHIVED):
-            return []
-        new, model = self._read(record), load_model()
-        if not model.is_news(new) or not (earlier := self._find_earlier(record)):
-            return []
-        read = [self._read(old) for old in earlier]
-        found = [
-            DetectedChange(old, chance, nearest_clause(message, new), len(message.clauses) > 1)
-            for old, message, chance in zip(earlier, read, model.judge(read, new), strict=True)
-            if chance >= self._settings.mark_at and not is_about_another(message, new)
-        ]
-        return sorted(found, key=lambda one: (-one.probability, one.old.id))
+        said = [
+            one for one in records
+            if one.kind in _SAID and one.role != "assistant" and one.status in (Status.ACTIVE, Status.ARCHIVED)
+        ]  # fmt: skip
+        model = load_model()
+        read = self._messages.read(said)
+        news = [record for record in said if model.is_news(read[record.id])]
+        earlier = self._find_earlier(news)
+        read |= self._messages.read([old for some in earlier for old in some])
+        chances = model.judge([([read[old.id] for old in some], read[record.id]) for record, some in zip(news, earlier, strict=True)])
+        for record, some, each in zip(news, earlier, chances, strict=True):
+            new = read[record.id].features
+            found = [
+                DetectedChange(old, chance, nearest_clause(message, new), len(message.clauses) > 1)
+                for old, chance in zip(some, each, strict=True)
+                if chance >= self._settings.mark_at and not is_about_another(message := read[old.id].features, new)
+            ]
+            yield record, sorted(found, key=lambda one: (-one.probability, one.old.id))
 
-    def _read(self, record: Record) -> MessageFeatures:
-        return self._read_text(record.text, record.speaker or record.role, record.recorded_at)
-
-    def _read_message(self, text: str, speaker: str, at: datetime) -> MessageFeatures:
-        return read_message(text, speaker, at, self._embed)
-
-    def _find_earlier(self, record: Record) -> list[Record]:
-        """Find what the speaker said before.
+    def _find_earlier(self, records: Sequence[Record]) -> list[list[Record]]:
+        """Find what the speakers said before, for each record.
         The nearest in words and meaning, and the latest of the session."""
-        reach = scopes_in_reach(record.scope, self._reach)
-        words = tuple((word, 1.0) for word in dict.fromkeys(terms(record.text)))
-        rows = self._store.vectors(record.scope.owner, [record.id], self._model) if self._model else None
-        vector = rows[0] if rows is not None and rows[0].any() else None
-        pool = self._store.seek(CandidateSearchQuery(reach, record.recorded_at, words, vector, self._model, _WIDTH, kinds=_SAID))
-        places = (-(pool.bm + pool.cos)).argsort(kind="stable")[: _NEAREST + _SPARE]
-        near = self._store.get(record.scope.owner, [pool.ids[place] for place in places])
-        latest: Sequence[Record] = ()
-        if record.session:
-            latest = self._store.find(RecordQuery(reach, _SAID, session=record.session, limit=2 * _LATEST)).records
-        found = [one for one in near if _is_earlier(one, record)][:_NEAREST]
-        just = [one for one in latest if _is_earlier(one, record) and one not in found][:_LATEST]
-        return [*found, *just]
+        if not records:
+            return []
+        owner = records[0].scope.owner
+        near = self._find_nearest(owner, records)
+        known = {one.id: one for one in self._store.get(owner, [*dict.fromkeys(name for names in near for name in names)])}
+        sessions: dict[tuple[Scope, str], Sequence[Record]] = {}
+        earlier: list[list[Record]] = []
+        for record, names in zip(records, near, strict=True):
+            place = (record.scope, record.session)
+            if record.session and place not in sessions:
+                query = RecordQuery(scopes_in_reach(record.scope, self._reach), _SAID, session=record.session, limit=2 * _LATEST)
+                sessions[place] = self._store.find(query).records
+            found = [known[name] for name in names if name in known and _is_earlier(known[name], record)][:_NEAREST]
+            just = [one for one in sessions.get(place, ()) if _is_earlier(one, record) and one not in found][:_LATEST]
+            earlier.append([*found, *just])
+        return earlier
+
+    def _find_nearest(self, owner: Scope, records: Sequence[Record]) -> list[list[str]]:
+        """Find the ids of the messages nearest to each record, nearest first."""
+        rows = self._store.vectors(owner, [record.id for record in records], self._model) if self._model else None
+        queries = [
+            CandidateSearchQuery(
+                scopes_in_reach(record.scope, self._reach),
+                record.recorded_at,
+                tuple((word, 1.0) for word in dict.fromkeys(terms(record.text))),
+                None if rows is None or not rows[place].any() else rows[place],
+                self._model,
+                _WIDTH,
+                kinds=_SAID,
+                alone=True,
+            )
+            for place, record in enumerate(records)
+        ]
+        pools = self._store.seek_all(queries)
+        return [[pool.ids[place] for place in (-(pool.bm + pool.cos)).argsort(kind="stable")[: _NEAREST + _SPARE]] for pool in pools]
 
     def _split_facts(self, found: DetectedChange, changes: DigestChangeSet) -> tuple[Sequence[Record], Sequence[Record]]:
         """Split the open facts into those that end and those that stay.

@@ -13,7 +13,7 @@ from engrams.text.terms import is_unspaced, terms
 from engrams.text.textcaches import text_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from engrams.ports.modelports import Floats
 
@@ -168,18 +168,26 @@ def may_change(text: str) -> bool:
     return any(counts[place] for place in _MAY)
 
 
-def read_message(text: str, speaker: str, at: datetime, embed: Embed) -> MessageFeatures:
-    """Read a message: its clauses, cues, numbers, names and vectors.
+def read_messages(said: Sequence[tuple[str, str, datetime]], embed: Embed) -> list[MessageFeatures]:
+    """Read clauses, cues, names and vectors of messages (text, speaker, time).
     Blocks of code say nothing about anybody."""
-    text = (_CODE.sub(" ", text[: 2 * _LONGEST]).strip() or text)[:_LONGEST]
-    pieces = [piece for piece in _CLAUSE.split(text) if piece and piece.strip()][:_MOST_CLAUSES] or [text]
-    clauses = tuple(_read_clause(piece) for piece in pieces)
+    texts = [(_CODE.sub(" ", text[: 2 * _LONGEST]).strip() or text)[:_LONGEST] for text, _, _ in said]
+    pieces = [[piece for piece in _CLAUSE.split(text) if piece and piece.strip()][:_MOST_CLAUSES] or [text] for text in texts]
+    rows = embed([part for text, some in zip(texts, pieces, strict=True) for part in (text, *some)])
+    read: list[MessageFeatures] = []
+    place = 0
+    for text, some, (_, speaker, at) in zip(texts, pieces, said, strict=True):
+        own, place = rows[place : place + 1 + len(some)], place + 1 + len(some)
+        read.append(_read_parts(text, some, speaker, at, own))
+    return read
+
+
+def _read_parts(text: str, pieces: Sequence[str], speaker: str, at: datetime, rows: Floats) -> MessageFeatures:
+    clauses = tuple(map(_read_clause, pieces))
     whole = clauses[0] if len(clauses) == 1 else _read_clause(text)
     quoted = " ".join(found for found in _QUOTE.findall(text) if len(found) > 12 or (not found.isascii() and len(found) > 5))
-    return MessageFeatures(
-        text, speaker, at, clauses, whole, frozenset(_NUMBER.findall(text)), frozenset(fold(name) for name in _NAME.findall(text)),
-        quoted, embed([text, *(clause.text for clause in clauses)]),
-    )  # fmt: skip
+    numbers, names = frozenset(_NUMBER.findall(text)), frozenset(fold(name) for name in _NAME.findall(text))
+    return MessageFeatures(text, speaker, at, clauses, whole, numbers, names, quoted, rows)
 
 
 @text_cache(1 << 13)

@@ -150,7 +150,7 @@ class CandidateSearch(Protocol):
     def seek(self, seek: CandidateSearchQuery) -> CandidatePool: ...
 
     def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
-        """Pools of several queries in one owner, with one model and one filter."""
+        """Pools of several queries of one owner, model and filter."""
         ...
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:

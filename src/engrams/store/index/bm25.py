@@ -178,7 +178,7 @@ def score_terms(
 
 
 def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, term: int) -> TermPostings:
-    """Find a term's slots in view; rare terms are cached with the view."""
+    """Find a term's slots in view; rare terms are cached."""
     known = view.postings.get(term)
     if known is None:
         slots, counts = postings.get(term)

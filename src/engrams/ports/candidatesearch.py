@@ -118,7 +118,7 @@ class CandidatePool:
     it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the query could
     score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks, (name, role) each;
     ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said). ``aging``: which ones
-    are long known, and fade more slowly (None: none). ``kinds``: no record of the owner is of another kind (None: unknown)."""
+    are long known, and fade more slowly (None: none). ``has_triggers``: some record of the owner may have a trigger."""
 
     ids: PositionedIds
     cos: Floats
@@ -141,7 +141,7 @@ class CandidatePool:
     total: int = 0
     exact: bool = True
     aging: Flags | None = None
-    kinds: frozenset[str] | None = None
+    has_triggers: bool = True
 
 
 class CandidateSearch(Protocol):

@@ -11,9 +11,10 @@ from engrams.types import CORRECTED, Json, Record
 
 def mask_corrected(record: Record) -> Record:
     """Replace corrected or forgotten quotes by a mark, in metadata too; pure."""
-    marks, text, meta = record.meta.get(CORRECTED, ()), record.text, {**record.meta, CORRECTED: None}
+    marks = record.meta.get(CORRECTED, ())
     if not marks:
         return record
+    text, meta = record.text, {**record.meta, CORRECTED: None}
     for item in marks:
         mark = "[forgotten]" if item["action"] == "forget" else f"[corrected on {item['at'][:10]}]"
         text, meta = text.replace(item["quote"], mark), _replace_in_values(meta, item["quote"], mark)

@@ -30,30 +30,30 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
 
     Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of both in one order. Stops after ``wanted``
     different hits."""
-    seen: list[tuple[int, Record]] = []
+    seen: list[tuple[int, Record, frozenset[str]]] = []
     out: dict[str, str] = {}
     for hit in hits:
         if len(seen) >= wanted:
             break
-        record, length = hit.record, len(hit.record.text)
+        record, length, words = hit.record, len(hit.record.text), _words(hit.record.search_text)
         least = _MIN_LENGTH_RATIO * length
-        near = (other for size, other in seen if least <= size and _MIN_LENGTH_RATIO * size <= length)
-        twin = next((other.id for other in near if _is_repeat(record, other, threshold)), "")
+        near = ((other, its) for size, other, its in seen if least <= size and _MIN_LENGTH_RATIO * size <= length)
+        twin = next((other.id for other, its in near if _is_repeat((record, words), (other, its), threshold)), "")
         if twin:
             out[record.id] = twin
         else:
-            seen.append((length, record))
+            seen.append((length, record, words))
     return out
 
 
-def _is_repeat(one: Record, other: Record, threshold: float) -> bool:
+def _is_repeat(one: tuple[Record, frozenset[str]], other: tuple[Record, frozenset[str]], threshold: float) -> bool:
     """Compare words of texts of about one length, then their order."""
-    if one.text == other.text:
+    (first, words), (second, others) = one, other
+    if first.text == second.text:
         return True
-    first, second = (_cached_words(text) if len(text) <= _MAX_CACHED else _words(text) for text in (one.search_text, other.search_text))
-    shared = len(first & second)
-    alike = shared >= threshold * max(len(first) + len(second) - shared, 1)
-    return alike and not is_reordered(one.search_text, other.search_text)
+    shared = len(words & others)
+    alike = shared >= threshold * max(len(words) + len(others) - shared, 1)
+    return alike and not is_reordered(first.search_text, second.search_text)
 
 
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
@@ -102,10 +102,10 @@ def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
+    return _cached_words(text) if len(text) <= _MAX_CACHED else frozenset(terms(text))
 
 
-@text_cache(512)
+@text_cache(2048)
 def _cached_words(text: str) -> frozenset[str]:
     """Split a text into its words, cached for the next query."""
-    return _words(text)
+    return frozenset(terms(text))

@@ -192,8 +192,8 @@ def _choose_hits(
     if prepared.cues.wants_course:
         near = tuple(spread_over_time(near)) if prepared.cues.wants_past else put_current_first(spread_over_time(near))
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near
-    rules = [rule for rule in find_triggered(request, deps.records, deps.settings, pool.kinds) if not _is_shown(rule, request)]
-    best = put_rules_first(rules, varied)[: request.limit]
+    rules = find_triggered(request, deps.records, deps.settings) if pool.has_triggers else ()
+    best = put_rules_first([rule for rule in rules if not _is_shown(rule, request)], varied)[: request.limit]
     return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)
 
 
@@ -367,10 +367,10 @@ def _build_trace(
     dropped: Mapping[str, str],
     stages: SearchStageTimer,
 ) -> Trace:
-    selected = {hit.record.id: hit for hit in chosen}
+    selected, beyond = {hit.record.id for hit in chosen}, f"not among the best {request.limit}"
     rows = [SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
     for hit in {hit.record.id: hit for hit in hits}.values():
         if hit.record.id not in selected:
-            why = dropped.get(hit.record.id, f"not among the best {request.limit}")
+            why = dropped.get(hit.record.id, beyond)
             rows.append(SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
     return Trace(request.text, prepared.cues.to_json(), tuple(stages.rows), tuple(rows), notes)

@@ -26,14 +26,10 @@ _READ = 500
 _WITH_TRIGGERS = Condition("triggers", "exists", True)
 
 
-def find_triggered(
-    request: ReadRequest, records: RecordStore, settings: ReadSettings, present: frozenset[str] | None = None
-) -> tuple[Record, ...]:
-    """Find active rules with a trigger in the query, longest trigger first.
-
-    ``present``: kinds of records that there are, where known."""
+def find_triggered(request: ReadRequest, records: RecordStore, settings: ReadSettings) -> tuple[Record, ...]:
+    """Find active rules with a trigger in the query, longest trigger first."""
     kinds = tuple(kind for kind in KINDS if not request.kinds or kind in request.kinds)
-    if not settings.triggers or not kinds or (present is not None and present.isdisjoint(kinds)):
+    if not settings.triggers or not kinds:
         return ()
     # At least two kinds: a listing of one kind walks all records in the order of time.
     where = Where("and", (_WITH_TRIGGERS, *([request.where] if request.where else [])))

@@ -47,6 +47,7 @@ def row(number: int, terms: list[int], **changes: object) -> IndexRow:
         "lexemes": np.array(terms, np.uint32).tobytes(),
         "vector": vector.tobytes(),
         "role": "user",
+        "triggered": 0,
     }
     values.update(changes)
     return IndexRow(**values)  # type: ignore[arg-type]
@@ -195,6 +196,15 @@ def test_kinds_scopes_and_filters_narrow_the_reach() -> None:
     assert set(scores(index, [(1, 1.0)], seek(reach=ScopeReach(OWNER, (Scope((*OWNER.labels, "project", "x")),))))) == {"m3"}
     pool = index.pool(seek(), [(1, 1.0)], 0.0, np.array([1, 3]), 100)
     assert set(pool.ids) == {"m1", "m3"}
+
+
+def test_an_index_knows_of_triggers() -> None:
+    """A search looks for triggered rules only where some record has a trigger; the index file says so too."""
+    index = filled([row(1, [1])])
+    assert not index.pool(seek(), [], 0.0, None, 10).has_triggers
+    index.updates.apply([row(1, [1], triggered=1)])
+    assert index.pool(seek(), [], 0.0, None, 10).has_triggers
+    assert OwnerSearchIndex.restore(index.state.dump()).pool(seek(), [], 0.0, None, 10).has_triggers
 
 
 def test_empty_and_unknown_ask_for_nothing() -> None:

@@ -41,6 +41,8 @@ class IndexRow(NamedTuple):
     vector: bytes | None
     """float32."""
     role: str
+    triggered: int
+    """True where it has triggers."""
 
 
 VECTORS = "vectors"

@@ -21,7 +21,7 @@ from engrams.store.index.segmentfile import SegmentContent, SegmentFileError
 from engrams.types import Kind, Status
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
-_FORM = 1
+_FORM = 2
 """Number of the meaning of the arrays: to be raised when any of them means something else."""
 _SPARE = 4
 """One part in this many of the rows is room for later ones."""
@@ -32,7 +32,7 @@ class OwnerIndexState:
     """Columns, postings, codes and names of an index.
 
     ``sessions``: number of each session by scope and name; ``last``: its last slot, or -1, by number. ``last_change``: number of the last
-    change seen."""
+    change seen; ``has_triggers``: some record has had a trigger."""
 
     columns: IndexColumns
     postings: InvertedIndex = field(default_factory=InvertedIndex)
@@ -44,6 +44,7 @@ class OwnerIndexState:
     sessions: dict[tuple[int, str], int] = field(default_factory=dict)
     last: array[int] = field(default_factory=lambda: array("i"))
     last_change: int = 0
+    has_triggers: bool = False
 
     @property
     def bytes(self) -> int:
@@ -67,7 +68,8 @@ class OwnerIndexState:
         arrays["names"] = np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)
         size = self.columns.size
         growing = frozenset(columns) - {"centre"} - (frozenset() if self.columns.dimension else {VECTORS})
-        return SegmentContent({"form": _FORM, "size": size, "last_change": self.last_change}, arrays, growing, size // _SPARE + 1024)
+        notes = {"form": _FORM, "size": size, "last_change": self.last_change, "has_triggers": self.has_triggers}
+        return SegmentContent(notes, arrays, growing, size // _SPARE + 1024)
 
     @classmethod
     def restore(cls, segment: SegmentContent) -> OwnerIndexState:
@@ -92,6 +94,7 @@ class OwnerIndexState:
             sessions={(scope, name): code for scope, name, code in sessions},
             last=array("i", arrays["last"].tobytes()),
             last_change=notes["last_change"],
+            has_triggers=notes["has_triggers"],
         )
 
 
@@ -128,6 +131,7 @@ class IndexRowApplier:
         gone: list[int] = []
         for row in map(IndexRow._make, rows):
             self._state.last_change = max(self._state.last_change, row.changed)
+            self._state.has_triggers |= bool(row.triggered)
             self.applied += 1
             slot = self._state.row_slots.get(row.rowid)
             self.purged_count += row.status == Status.PURGED
@@ -154,6 +158,7 @@ class IndexRowApplier:
         # One tuple of values for each field.
         by: Any = IndexRow._make(zip(*rows, strict=True))
         self._state.last_change = max(self._state.last_change, *by.changed)
+        self._state.has_triggers |= any(by.triggered)
         self._state.postings.add(first, by.lexemes)
         columns["rowid"][first:] = by.rowid
         columns["alive"][first:] = True

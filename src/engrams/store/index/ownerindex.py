@@ -173,7 +173,7 @@ class OwnerSearchIndex:
             **{name: getattr(some, name) for name in _PASSED},
             total=total,
             exact=exact,
-            kinds=frozenset(self.state.kinds.names),
+            has_triggers=self.state.has_triggers,
         )
 
     def _cosines(self, seek: CandidateSearchQuery, some: CandidateColumns) -> tuple[_Floats, _Floats, _Floats]:

@@ -207,14 +207,14 @@ SELECT max(changed) FROM records WHERE owner = ?;
 WITH owned AS MATERIALIZED (SELECT number FROM records WHERE owner = ?2 ORDER BY number)
 SELECT r.number, r.changed, r.id, r.scope, r.session, r.kind, r.status, r.speaker, coalesce(r.valid_from, r.recorded_at),
     r.valid_from, r.valid_to, r.recorded_at, r.retired_at, r.ended_at, r.words, r.question, r.dated, r.importance,
-    r.confidence, r.lexemes, v.data, r.role
+    r.confidence, r.lexemes, v.data, r.role, r.triggers <> '[]'
 FROM owned CROSS JOIN records AS r ON r.number = owned.number LEFT JOIN vectors AS v ON v.record = r.number AND v.model = ?1
 WHERE r.status IN ('active', 'superseded', 'archived');
 
 -- name: load_changes
 SELECT r.number, r.changed, r.id, r.scope, r.session, r.kind, r.status, r.speaker, coalesce(r.valid_from, r.recorded_at),
     r.valid_from, r.valid_to, r.recorded_at, r.retired_at, r.ended_at, r.words, r.question, r.dated, r.importance,
-    r.confidence, r.lexemes, v.data, r.role
+    r.confidence, r.lexemes, v.data, r.role, r.triggers <> '[]'
 FROM records AS r LEFT JOIN vectors AS v ON v.record = r.number AND v.model = ?
 WHERE r.owner = ? AND r.changed > ?
 ORDER BY r.changed;

@@ -46,7 +46,7 @@ FIELDS: tuple[str, ...] = (
 """Fields of a record, one column each, in the order of the query ``select_records``."""
 
 _TEXT = FIELDS.index("text")
-_MAX_CACHED = 4_000
+_MAX_CACHED = 2_000
 """Characters of the longest record that is cached: text, evidence and metadata."""
 
 
@@ -152,7 +152,7 @@ def _decode(row: Row) -> Record:
     )
 
 
-@text_cache(2048)
+@text_cache(8192)
 def _decode_cached(row: Row) -> Record:
     """Decode a row, cached for the next search."""
     return _decode(row)

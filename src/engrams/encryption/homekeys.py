@@ -61,7 +61,7 @@ class HomeKeyring:
 
 def home_of(path: Path) -> Path:
     """Find the home that a file belongs to."""
-    folder = path.expanduser().absolute().parent
+    folder = (path if path.is_absolute() else path.expanduser().absolute()).parent
     return folder.parent if folder.name in _FOLDERS else folder
 
 

@@ -9,7 +9,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -76,7 +76,7 @@ class AuditLog:
             if self._folder is None:
                 self._held.append(entry)
                 return
-            line = json.dumps({name: value for name, value in asdict(entry).items() if value not in ("", 0)})
+            line = json.dumps({name: value for name in AuditLogEntry.__slots__ if (value := getattr(entry, name)) not in ("", 0)})
             try:
                 self._append(now.date(), line.encode("utf-8"))
             except (OSError, EncryptionError) as problem:
@@ -109,23 +109,23 @@ class AuditLog:
 
     def _append(self, today: date, line: bytes) -> None:
         assert self._folder is not None
-        make_private(self._folder)
-        with encryption.share_home(self._folder / f"{today}.jsonl"):
-            os.write(self._open_day(today), fileencryption.seal_line(self._folder.parent, line) + b"\n")
-
-    def _open_day(self, today: date) -> int:
         day = today.isoformat()
+        path = self._folder / f"{day}.jsonl"
+        with encryption.share_home(path):
+            file = self._file if self._file is not None and day == self._day and _is_same(self._file, path) else self._open_day(today, path)
+            os.write(file, fileencryption.seal_line(self._folder.parent, line) + b"\n")
+
+    def _open_day(self, today: date, path: Path) -> int:
         assert self._folder is not None
-        if self._file is not None and day == self._day and _is_same(self._file, self._folder / f"{day}.jsonl"):
-            return self._file
+        make_private(self._folder)
         for old in self.days():
             if old <= (today - timedelta(days=self._days)).isoformat():
                 (self._folder / f"{old}.jsonl").unlink(missing_ok=True)
         if self._file is not None:
             os.close(self._file)
             self._file = None
-        self._file = os.open(self._folder / f"{day}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._day = day
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._day = path.stem
         return self._file
 
     def _iter_newest(self, day: date | None) -> Iterator[AuditLogEntry]:
@@ -155,7 +155,10 @@ def _read_lines_backwards(path: Path) -> Iterator[bytes]:
 
 def _is_same(handle: int, path: Path) -> bool:
     """Test whether an open file still has this name."""
-    return path.exists() and os.path.samestat(os.fstat(handle), path.stat())
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _parse_line(line: bytes) -> AuditLogEntry | None:

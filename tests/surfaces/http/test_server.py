@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import FrameType
 
 import httpx2
 import pytest
@@ -88,6 +90,27 @@ def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals)
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
     assert not (home / "memory.db-wal").exists()
+
+
+def test_a_fixed_path_is_found_at_once() -> None:
+    """A request to a path without parameters tries no other routes first: /v1/search stands behind dozens."""
+    tried: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "matches":
+            tried.append(getattr(frame.f_locals["self"], "path", ""))
+
+    with temp_engine() as engine:
+        app = create_app(engine, engine.settings)
+        threading.setprofile(note)
+        try:
+            with running(app) as url:
+                asked = httpx2.post(f"{url}/v1/search", json={"query": "boats"}, headers={"x-engrams-user": "ada"})
+        finally:
+            threading.setprofile(None)
+    assert asked.status_code == 200
+    assert {path for path in tried if path} == {"/v1/search"}
+    assert len(tried) < 5
 
 
 def test_a_head_without_an_end_is_cut_off() -> None:

@@ -18,6 +18,7 @@ from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http import healthchecks, telemetry
 from engrams.surfaces.http.apikeyauth import ApiKeyMiddleware, RequestRates
+from engrams.surfaces.http.fixedpaths import FixedPathRoute
 from engrams.surfaces.http.loadmounts import ServerMount, load_mounts
 from engrams.surfaces.http.logretention import sweep_logs
 from engrams.surfaces.http.originguard import OriginGuardMiddleware, is_loopback
@@ -72,11 +73,12 @@ def create_app(
         app.add_middleware(PeerMiddleware, links=role.links)
     app.add_exception_handler(EngramsError, telemetry.handle_error)
     routes = healthchecks.router(engine, settings, chosen, needs_keys(settings))
-    app.include_router(routes)
+    app.router.routes.extend(routes.routes)
     fallback = MethodNotAllowedRoutes(routes.routes)
     app.router.routes.extend(fallback.routes_for(fallback.paths))
     for mount in chosen:
         mount.install(app)
+    app.router.routes.insert(0, FixedPathRoute(app.router.routes))
     return app
 
 
@@ -111,4 +113,4 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
     app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rates=rates, clock=engine.now, audit=log)
     app.add_middleware(OriginGuardMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
     app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)
-    app.include_router(metrics.router())
+    app.router.routes.extend(metrics.router().routes)

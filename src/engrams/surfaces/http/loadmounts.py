@@ -47,7 +47,7 @@ class RouterMount:
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine
         for router in self._routers:
-            app.include_router(router)
+            app.router.routes.extend(router.routes)
         fallback = MethodNotAllowedRoutes([route for router in self._routers for route in router.routes])
         app.router.routes.extend(fallback.routes_for(fallback.paths))
 

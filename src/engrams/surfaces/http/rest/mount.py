@@ -58,7 +58,7 @@ class RestMount:
         app.state.uploads = self._uploads
         routers = [make(self._settings) for make in _ROUTERS]
         for routes in routers:
-            app.include_router(routes)
+            app.router.routes.extend(routes.routes)
         fallback = MethodNotAllowedRoutes([route for routes in routers for route in routes.routes])
         own = sorted({path.split("/")[2] for path in fallback.paths})  # every other segment under /v1 is the proxy's
         app.router.routes.extend(fallback.routes_for(path for name in own for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))

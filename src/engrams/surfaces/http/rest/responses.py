@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -274,32 +275,22 @@ def to_choice(found: PurgeCandidate) -> PurgeCandidateResponse:
 
 
 _NAMES = tuple(item.name for item in fields(Record))
+_PROVENANCE = ("channel", "extractor", "prompt", "reason", "files")
+_read_fields, _read_provenance = attrgetter(*_NAMES), attrgetter(*_PROVENANCE)
 
 
 def to_memory(record: Record) -> MemoryResponse:
-    values = {name: _field_value(name, getattr(record, name)) for name in _NAMES}
+    values = dict(zip(_NAMES, _read_fields(record), strict=True))
+    values["scope"] = record.scope.labels
+    values["evidence"] = [{"quote": each.quote, "source": each.source, "speaker": each.speaker} for each in record.evidence]
+    values["provenance"] = to_json(dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True)))
+    values["meta"] = to_json(dict(record.meta))
     return MemoryResponse.model_validate({**values, "basis": find_basis(record)})
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryResponse:
     reach = AffectedMessagesResponse.model_validate(report) if report else AffectedMessagesResponse()
     return ChangedMemoryResponse(**to_memory(record).model_dump(), **reach.model_dump())
-
-
-def _field_value(name: str, value: Any) -> Any:
-    match name:
-        case "scope":
-            return list(value.labels)
-        case "evidence":
-            return [{"quote": each.quote, "source": each.source, "speaker": each.speaker} for each in value]
-        case "provenance":
-            return {each: to_json(getattr(value, each)) for each in ("channel", "extractor", "prompt", "reason", "files")}
-        case "meta":
-            return to_json(dict(value))
-        case "tags" | "triggers" | "steps":
-            return list(value)
-        case _:
-            return value
 
 
 def to_hit(hit: Hit) -> HitResponse:
@@ -358,7 +349,7 @@ def to_change(entry: HistoryEntry) -> HistoryEntryResponse:
 
 
 def _round_parts(parts: Any) -> dict[str, float]:
-    return {name: _round(value) for name, value in parts.items()}
+    return {name: round(float(value), 6) for name, value in parts.items()}
 
 
 def _round(value: float) -> float:

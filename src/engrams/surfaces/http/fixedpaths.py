@@ -11,7 +11,7 @@ _CHOSEN = "engrams.route"
 
 
 class FixedPathRoute(BaseRoute):
-    """Index of the routes without parameters in their path, to be the first of all.
+    """Index of routes without path parameters, to stand before them all.
 
     Each is the one that trying ``routes`` in their order would find."""
 

@@ -116,7 +116,9 @@ def test_wrong_commands(engrams: Any) -> None:
 LATE = """
 import signal, threading, time
 def signal_beside_main():
-    time.sleep(1.5)
+    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        time.sleep(0.05)
+    time.sleep(0.5)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
 threading.Thread(target=signal_beside_main, daemon=True).start()
 from engrams.surfaces.cli.entry import run

@@ -75,7 +75,7 @@ def test_the_next_process_goes_on() -> None:
     """What was waiting when the server ended is imported by the next one, once."""
     with temp_engine(user="ann", jobs__workers=0) as engine:
         with running(create_app(engine, engine.settings)) as url:
-            id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}).json()["id"]
+            id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}, timeout=30).json()["id"]
             assert httpx2.get(url + f"/v1/imports/{id}").json()["state"] == "waiting"
         from engrams import build
 
@@ -90,7 +90,7 @@ def test_cut_short_at_the_end(cut: str) -> None:
     """Ended after the report was kept, after the file was gone, or after "done" was said: the next process imports nothing again."""
     with temp_engine(user="ann", jobs__workers=0) as engine:
         with running(create_app(engine, engine.settings)) as url:
-            id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}).json()["id"]
+            id = httpx2.post(url + "/v1/imports", content=LINES, params={"format": "turns"}, timeout=30).json()["id"]
         place = next((engine.settings.home / "uploads").glob("*/" + id))
         about = json.loads((place / "about.json").read_text())
         report = {"stored": 7, "existing": 0, "refused": 0, "bad": [], "edges": 0, "scopes": {}}

@@ -94,7 +94,7 @@ def test_every_answer_of_ours_tells_browsers_to_be_careful(engine: MemoryEngine)
     """The page, JSON, and refusals alike; JSON is not kept in caches."""
     with running(patient(engine)) as url:
         for path in ("/", "/health", "/openapi.json", "/v1/stats", "/v1/models", "/nowhere"):
-            told = httpx2.get(url + path).headers
+            told = httpx2.get(url + path, timeout=60).headers
             assert told["x-content-type-options"] == "nosniff", path
             assert "referrer-policy" in told, path
             assert told.get("x-frame-options") == "DENY" or "frame-ancestors" in told["content-security-policy"], path
@@ -135,7 +135,7 @@ def test_connections_that_stall_are_closed(sent: bytes) -> None:
         place = urlsplit(address(listener))
         thread.start()
         try:
-            with socket.create_connection((str(place.hostname), place.port), timeout=8) as line:
+            with socket.create_connection((str(place.hostname), place.port), timeout=30) as line:
                 line.sendall(sent)
                 while line.recv(65_536):
                     pass

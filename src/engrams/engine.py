@@ -159,14 +159,15 @@ class MemoryEngine:
         self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
 
     def context(
-        self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = ""
-    ) -> Context:
+        self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = "",
+        cut_ratio: float | None = None,
+    ) -> Context:  # fmt: skip
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
+        ``cut_ratio``: 0..1, share of the best score below which hits are cut (None: ``read.cut_ratio``). Thanks and assent recall nothing.
         With ``summary.enabled`` the summary of the conversation comes first: of ``scope``, if it is one, or of this session of it."""
-        parts, place, now = self._open(), Scope.of(scope), as_of is None
-        number = self.settings.read.most_in_context if limit is None else limit
-        latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if now else ((), "")
-        asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary)
+        parts, place, number = self._open(), Scope.of(scope), self.settings.read.most_in_context if limit is None else limit
+        latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if as_of is None else ((), "")
+        asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary, cut_ratio=cut_ratio)
         return parts.build_context(asked, tokens)
 
     def deliver(

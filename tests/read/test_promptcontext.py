@@ -127,15 +127,15 @@ def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
         for who, text in (
             ("Ann", "Which bakery did the harbour cafe choose?"),
             ("Ben", "Rossi and Sons, since March."),
-            ("Ann", "Oh nice."),
+            ("Ann", "Lovely crusts."),
         ):
             engine.observe(Turn(text, speaker=who, session="a"), scope=SCOPE)
         engine.observe(Turn("The ferry leaves at nine", speaker="Ben", session="b"), scope=SCOPE)
         tail = engine.context("Which bakery did the harbour cafe choose?", scope=SCOPE, limit=2).tail
         assert tail.index("harbour cafe") < tail.index("Rossi and Sons")
         assert "ferry" not in tail
-        back = engine.context("Oh nice", scope=SCOPE, limit=2).tail
-        assert back.count("Oh nice") == 1
+        back = engine.context("Lovely crusts", scope=SCOPE, limit=2).tail
+        assert back.count("Lovely crusts") == 1
         assert "Rossi and Sons" in back
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from engrams.ports import RecordQuery
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.text.acknowledgements import is_acknowledgement, is_answer
 from engrams.text.terms import terms
 from engrams.types import UNSEARCHED, Hit, Kind, Record
 
@@ -23,16 +24,17 @@ def with_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -
     """Add to questions their answers, to short turns the turn before.
     They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take the place of the last hit; any other
     turn before takes only one that is left over. Not where tiers are searched: an exchange has both, and
-    nothing comes that is not near itself."""
+    nothing comes that is not near itself. Bare thanks and assent are left out, but for a yes or no beside its question."""
+    hits = [hit for hit in hits if hit.facts or not is_acknowledgement(hit.record.text)]
     if deps.settings.routing.mode == "tiers":
-        return list(hits)
+        return hits
     found: dict[str, Hit] = {}
     known, room = {hit.record.id: hit for hit in hits}, request.limit - len(hits)
     for place, hit in enumerate(hits):
         found.setdefault(hit.record.id, hit)
         side = _missing_side(hit.record) if place < _LOOKED_AT else None
         other = _find_beside(hit.record, side, request, deps) if side else None
-        if other is None or other.id in found:
+        if other is None or other.id in found or (is_acknowledgement(other.text) and not is_answer(other.text)):
             continue
         if other.id not in known:
             if room <= 0 and not (_is_question(hit.record) or _is_question(other)):

@@ -25,6 +25,7 @@ from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.searchpipeline import cut_query, search
 from engrams.read.tokenbudget import take_fitting
 from engrams.read.triggerrules import find_latest
+from engrams.text.acknowledgements import is_acknowledgement
 from engrams.text.terms import terms
 from engrams.types import Context, Hit, Record, SearchResult, Status
 
@@ -54,7 +55,8 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     room = max(min(budget.prefix, most), 0)
     profile = mark_doubtful(select_profile(request, deps, room, budget.counter), request, deps, room, budget.counter)
     prefix = profile_frame(profile)
-    found = search(request, deps)
+    # Thanks and assent ask for nothing.
+    found = search(replace(request, text="") if is_acknowledgement(request.text) else request, deps)
     request, _ = cut_query(request, deps.query_chars)
     near = [hit for hit in found.hits if not found.abstain or "trigger" in hit.parts]
     style = deps.settings.line_format

@@ -120,8 +120,8 @@ class ReadRequest:
     """One search; ``limit`` 0 finds nothing.
 
     ``history``: superseded and archived records too. ``already_shown``: ids that the reader has seen; ``session``: the conversation whose
-    own records are left out. For a context: ``last_turns`` are always shown, ``summary`` precedes the hits, ``catch_up`` adds the latest
-    episode."""
+    own records are left out. ``cut_ratio``: share of the best score below which hits are cut (None: ``read.cut_ratio``). For a
+    context: ``last_turns`` are always shown, ``summary`` precedes the hits, ``catch_up`` adds the latest episode."""
 
     text: str
     scope: Scope
@@ -137,6 +137,7 @@ class ReadRequest:
     summary: str = ""
     catch_up: bool = False
     topic_changed: bool = False
+    cut_ratio: float | None = None
 
     @property
     def reach(self) -> ScopeReach:

@@ -188,7 +188,7 @@ def _choose_hits(
     shown = [hit.record.id for hit in ranked if hit.record.id not in dropped and _is_shown(hit.record, request)]
     dropped.update({name: told[name in request.already_shown] for name in shown})
     dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
-    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, deps)
+    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, request, deps)
     if prepared.cues.wants_course:
         near = tuple(spread_over_time(near)) if prepared.cues.wants_past else put_current_first(spread_over_time(near))
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near
@@ -338,13 +338,16 @@ def _is_shown(record: Record, request: ReadRequest) -> bool:
     return record.id in request.already_shown or bool(request.session and record.session == request.session)
 
 
-def _cut_gap(hits: tuple[Hit, ...], dropped: dict[str, str], linked: Mapping[str, str], deps: ReadDeps) -> tuple[Hit, ...]:
+def _cut_gap(
+    hits: tuple[Hit, ...], dropped: dict[str, str], linked: Mapping[str, str], request: ReadRequest, deps: ReadDeps
+) -> tuple[Hit, ...]:
     """Cut at the first gap, where no model gave verdicts.
     What is only linked stays with the hit that leads to it."""
     if any("rerank" in hit.parts for hit in hits):
         return hits
     direct = [hit for hit in hits if hit.record.id not in linked]
-    kept = {hit.record.id for hit in direct[: cut_at_gap([hit.score for hit in direct], deps.settings.cut_ratio, deps.settings.cut_gap)]}
+    share = deps.settings.cut_ratio if request.cut_ratio is None else request.cut_ratio
+    kept = {hit.record.id for hit in direct[: cut_at_gap([hit.score for hit in direct], share, deps.settings.cut_gap)]}
     kept |= {name for name, seed in linked.items() if seed in kept}
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits if hit.record.id not in kept})
     return tuple(hit for hit in hits if hit.record.id in kept)

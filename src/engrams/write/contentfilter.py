@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from engrams.text.acknowledgements import ASSENT
 from engrams.text.latepatterns import late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
@@ -22,20 +23,12 @@ _SMALL_TALK_LENGTH = 40
 _ECHO_WORDS = 4
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
-_SMALL_TALK = word_set("""
-    hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings welcome morning afternoon evening night gm gn
-    good great fine nice cool awesome amazing perfect excellent wonderful lovely sweet neat super brilliant fantastic
-    lot lots bunch million again ok okay okey okie k kk alright right sure yes yeah yep yup ya yea no nope nah true exactly
-    indeed absolutely definitely totally
-    certainly agreed same understood gotcha got thanks thank thx ty tysm cheers much appreciated appreciate welcome np problem worries
-    sorry apologies pardon oops bye goodbye cya see later soon ttyl talk cu farewell take care
-    lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh wow whoa yay congrats congratulations bravo woohoo
-    how doing going things today there friend buddy mate dear please go ahead continue next done test testing ping
-    hallo servus moin danke bitte tschuss guten tag morgen abend ja nein genau klar gut prima super schon
-    hola buenos buenas dias tardes noches gracias adios hasta luego si vale claro bien
-    bonjour bonsoir salut merci oui non revoir bien daccord
-    ciao grazie prego ola obrigado obrigada
-    你 好 您 谢 謝 再 见 見 早 安 晚 嗯 哈 的 是 吗 嗎 对 對 行 可 以 了 啊 吧 呀 早上 不 客 气 氣
+_SMALL_TALK = ASSENT | word_set("""
+    hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings morning afternoon evening night gm gn bye
+    goodbye cya see later soon ttyl talk cu farewell take care lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh
+    wow whoa yay congrats congratulations bravo woohoo how doing going things today there friend buddy mate dear test
+    testing ping hallo servus moin tschuss guten tag morgen abend schon hola buenos buenas dias tardes noches adios hasta
+    luego bonjour bonsoir salut revoir daccord ciao ola 你 您 再 见 見 早 安 晚 哈 是 吗 嗎 啊 吧 呀 早上 不 客 气 氣
     привет спасибо пока да нет хорошо здравствуйте
     """)
 

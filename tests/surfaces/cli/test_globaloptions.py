@@ -34,15 +34,17 @@ def test_help_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_the_shared_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each command explains itself and takes --json, --home, --preset, --set, --user, --agent, --project, --conversation."""
+    """Each command explains itself and takes the shared options; a hook knows no agents and conversations."""
     assert main([name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"Usage: engrams {name}" in shown
     if "Commands:" in shown:
         # A group: its commands take them.
         return
-    for option in ("--json", "--home", "--preset", "--set", "--user", "--agent", "--project", "--conversation"):
+    for option in ("--json", "--home", "--preset", "--set", "--user", "--project"):
         assert option in shown
+    for option in ("--agent", "--conversation"):
+        assert (option in shown) == (name != "hook")
 
 
 def test_reference_pages_are_up_to_date() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,8 +15,8 @@ import pytest
 
 import engrams
 from engrams.surfaces.hook.agentevents import AgentHookEvent, format_reply, parse_event, read_entries
-from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event
-from engrams.types import Kind, Status
+from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event, parse_arguments
+from engrams.types import Kind, Status, Turn
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
 REX = "My dog is called Rex and he is a greyhound."
@@ -234,3 +235,35 @@ def test_a_prompt_gets_few_memories(home: Path, call: HookCallOptions) -> None:
             engine.add(f"The staging DB number {number} is on port {5400 + number}.", scope=("user", "ann"))
     answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt="Which port is the staging DB on?"))
     assert 1 <= answer.count("The staging DB number") <= 10
+
+
+def test_a_prompt_gets_what_is_near_the_best(home: Path, call: HookCallOptions) -> None:
+    """What scores far below the best memories is left out, and so are bare acknowledgements."""
+    lines = ["The staging DB is on port 5433.", "We squash merge.", "Logs go to Loki.", "The linter is ruff.", "Tests need Redis running."]
+    for line_ in lines:
+        answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=line_))
+        answer_event(call, AgentHookEvent("Stop", "s1", answer="Understood."))
+    answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="Which port is the staging DB on?"))
+    assert "5433" in answer
+    assert not any(other in answer for other in (*lines[1:], "Understood"))
+
+
+def test_thanks_and_assent_recall_nothing(home: Path, call: HookCallOptions) -> None:
+    """A prompt that asks for nothing gets nothing, and is itself not recalled for others."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        for text in ("thanks", "ok do it", "Please go on with the parser.", "Done with the parser, thanks for waiting.", "Great, done."):
+            engine.observe([Turn(text, "user", session="s0")], scope=("user", "ann"))
+    for prompt in ("thanks", "ok do it", "yes please", "go on", "Great, done."):
+        assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt)) == ""
+    answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What was done with the parser? Thanks, go on."))
+    assert "parser" in answer and "Great, done." not in answer and "ok do it" not in answer
+
+
+def test_its_help_lists_what_it_takes(home: Path) -> None:
+    """Every option of the help is accepted, and no other is listed."""
+    shown = subprocess.run([*START, "--help"], capture_output=True, text=True, timeout=60).stdout
+    listed = set(re.findall(r"--[a-z]+", shown)) - {"--help"}
+    assert "--project" in listed and not listed & {"--agent", "--conversation"}
+    values = {"--json": [], "--verbose": [], "--test": [], "--tokens": ["5"], "--seconds": ["5"], "--set": ["read.limit=3"]}
+    for option in listed:
+        parse_arguments([option, *values.get(option, ["x"])])

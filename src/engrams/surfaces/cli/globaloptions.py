@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class GlobalOptions:
-    """Options of every command."""
+class HomeOptions:
+    """Options of every command: home, settings, owner and project."""
 
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
     home: Annotated[str | None, typer.Option(help="The home folder.", show_default=False, metavar="DIR")] = None
@@ -37,10 +37,16 @@ class GlobalOptions:
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="The owner of the memory (default: you).", show_default=False, metavar="NAME")
     ] = None
-    agent: Annotated[str | None, typer.Option(help="Only this agent's part of the memory.", show_default=False, metavar="NAME")] = None
     project: Annotated[
         str | None, typer.Option(help="Only this project's part of the memory; . is the folder's.", show_default=False, metavar="NAME")
     ] = None
+
+
+@dataclass(frozen=True)
+class GlobalOptions(HomeOptions):
+    """Options of commands that read or write a part of memory."""
+
+    agent: Annotated[str | None, typer.Option(help="Only this agent's part of the memory.", show_default=False, metavar="NAME")] = None
     conversation: Annotated[
         str | None,
         typer.Option("--conversation", "-c", help="Only this conversation's part of the memory.", show_default=False, metavar="NAME"),
@@ -129,7 +135,7 @@ def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
     taken = list(inspect.signature(command).parameters.values())
     groups = {p.name: hints[p.name] for p in taken if is_dataclass(hints[p.name])}
     flat = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in taken if p.name not in groups]
-    for group in sorted(groups.values(), key=lambda group: group is GlobalOptions):
+    for group in sorted(groups.values(), key=lambda group: issubclass(group, HomeOptions)):
         named = get_type_hints(group, include_extras=True)
         flat += [
             inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=_field_default(f), annotation=named[f.name])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.globaloptions import HomeOptions, flatten_options, new_app
 
 app = new_app()
 
@@ -15,7 +15,7 @@ app = new_app()
 @app.command()
 @flatten_options
 def hook(
-    options: GlobalOptions,
+    options: HomeOptions,
     tokens: Annotated[
         int | None,
         typer.Option(help="Token budget of the recalled text (default: read.context_tokens).", show_default=False, metavar="N"),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from engrams.settings import Settings
     from engrams.types import Role, Scope, Turn
 
+_SHARE_OF_BEST = 0.5
+"""Share of the best score from which a memory is recalled for a prompt, where ``read.cut_ratio`` is 0."""
 _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
 
@@ -122,8 +124,10 @@ def _recall(engine: MemoryEngine, event: AgentHookEvent, scope: Scope, tokens: i
     if event.name != "UserPromptSubmit" or not event.prompt:
         return ""
     if not late:
-        # A task needs few memories: as many as a search shows, not as a conversation may fill.
-        made = engine.context(event.prompt, scope=scope, tokens=tokens, limit=engine.settings.read.limit)
+        # A task needs few memories: none clearly below the best, and no more than a search shows.
+        section = engine.settings.read
+        share = section.cut_ratio or _SHARE_OF_BEST
+        made = engine.context(event.prompt, scope=scope, tokens=tokens, limit=section.limit, cut_ratio=share)
     elif before := _last_prompt(engine, event.session, scope):
         made = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
     else:

@@ -1,4 +1,4 @@
-"""Detection of messages that only thank, agree or let somebody go on. Pure."""
+"""Detection of messages that only thank or agree. Pure."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def is_acknowledgement(text: str) -> bool:
 
 
 def is_answer(text: str) -> bool:
-    """True where a yes or no is said, which means something beside its question."""
+    """True for a yes or no, which means something beside its question."""
     return not _ANSWERS.isdisjoint(tokens(text))

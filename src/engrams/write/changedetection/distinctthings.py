@@ -1,4 +1,4 @@
-"""Things of one kind told apart by a number or a place."""
+"""Things of one kind told apart by a number, a place or another word."""
 
 from __future__ import annotations
 
@@ -25,17 +25,83 @@ _CHANGES = tuple(
 )
 
 
+# Words that name members of one kind; members of one line are the same.
+_MEMBERS = tuple(
+    tuple(frozenset(line.split()) for line in kind.strip().splitlines())
+    for kind in (
+        """
+        mother mum mom mama mutter madre mere maman
+        father dad papa vater padre pere
+        sister schwester hermana soeur
+        brother bruder hermano frere
+        son sohn hijo fils
+        daughter tochter hija fille
+        wife frau esposa femme
+        husband mann marido mari
+        """,
+        """
+        mon monday montag lunes lundi
+        tue tues tuesday dienstag martes mardi
+        wed wednesday mittwoch miercoles mercredi
+        thu thur thurs thursday donnerstag jueves jeudi
+        fri friday freitag viernes vendredi
+        sat saturday samstag sabado samedi
+        sun sunday sonntag domingo dimanche
+        """,
+    )
+)
+_VERBS = frozenset("""
+    is are was were has have had runs run lives live works work uses use needs need holds hold opens closes listens costs stands sits lies
+    meets starts begins ends lands leaves takes gets goes belongs contains serves keeps wants likes expires
+    ist sind war hat haben lauft liegt steht wohnt arbeitet nutzt braucht kostet offnet schliesst beginnt endet gehort
+    es son esta estan tiene vive trabaja usa abre cierra cuesta empieza termina necesita
+    est sont habite travaille utilise ouvre ferme coute commence finit tourne
+    """.split())  # fmt: skip
+_WORDS = re.compile(r"[^\W_]+(?:'s)?")
+_LEADING = re.compile(rf"\W*(?:(?:on|in|at|am|im|el|los) )?(?:{_ARTICLE} )?", re.IGNORECASE)
+_MOST_APART = 2
+
+
 def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     """True where two sentences tell of two things of one kind.
 
-    "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz …". Not where the newer one names the
-    older thing, speaks of a change, or says the very same of another ("Room 12 is ours", "Room 14 is ours")."""
+    "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz …", "the staging DB is …" and "the
+    production DB is …". Not where the newer one names the older thing, speaks of a change, or says the very same of another ("Room 12 is
+    ours", "Room 14 is ours")."""
     if len(old.clauses) > 1 or len(new.clauses) > 1 or any(new.whole.cues[place] for place in _CHANGES):
         return False
     one, other = _find_subject(old.text), _find_subject(new.text)
-    if not one or not other or one[0] != other[0] or one[1] == other[1] or one[0] in _FOLLOWING:
+    if not one or not other:
+        return _are_told_apart(_split_words(old.text), _split_words(new.text))
+    if one[0] != other[0] or one[1] == other[1] or one[0] in _FOLLOWING:
         return False
     return one[2] != other[2] and not re.search(rf"\b{re.escape(one[1])}\b", fold(new.text))
+
+
+def _split_words(text: str) -> list[str]:
+    """Split a sentence into folded words, without the article before its subject."""
+    return _WORDS.findall(fold(_LEADING.sub("", text, count=1)))
+
+
+def _are_told_apart(old: list[str], new: list[str]) -> bool:
+    """True where the subjects differ in a word before one they share, and so do the rests.
+
+    "staging DB is …" and "production DB is …"; members of a kind ("my mother", "my father") need share no word."""
+    start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    ends = ((i, j) for i in range(start + 1, start + _MOST_APART + 1) for j in range(start + 1, start + _MOST_APART + 1))
+    end = next(((i, j) for i, j in ends if old[i : i + 1] == new[j : j + 1] != []), None)
+    if start > 1 or end is None:
+        return False
+    was, now = old[start : end[0]], new[start : end[1]]
+    rest, told = old[end[0] :], new[end[1] :]
+    if set(rest) <= set(told) or set(told) <= set(rest) or set(was) & set(new) or rest[0] in _FOLLOWING:
+        return False
+    return _are_members(was[-1], now[-1]) or (rest[0] not in _VERBS and not _VERBS.isdisjoint(rest[1:3]))
+
+
+def _are_members(one: str, other: str) -> bool:
+    """True for two members of one kind."""
+    return any(one in line and any(other in also for also in kind if also is not line) for kind in _MEMBERS for line in kind)
 
 
 @text_cache(1 << 12)

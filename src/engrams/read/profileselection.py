@@ -41,14 +41,15 @@ def fits_profile(record: Record, reader: Scope) -> bool:
     """Test for a rule, or a lasting description of user or project.
 
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a conversation of theirs or a project that
-    ``reader`` is in; or stated as a fact, as it is. Of that project: what has no subject. Lasting: a lasting category, no end, no hearsay
-    or supposition, no event but a change of state."""
+    ``reader`` is in; or stated as a fact, as it is. Of that project: what has no subject, or is knowledge about a thing. Lasting: a
+    lasting category, no end, no hearsay or supposition, no event but a change of state."""
     if record.kind is Kind.NOTE:
         return _is_own(record, reader)
     if record.kind not in _DESCRIBING or not (record.subject or record.category):
         return True
     names, subject = (_USER, record.scope.labels[1].casefold()), record.subject.casefold()
-    theirs = subject in names or subject.startswith(f"{_USER}'s ") or (not subject and not _is_own(record, record.scope.owner))
+    theirs = subject in names or subject.startswith(f"{_USER}'s ")
+    theirs = theirs or ((not subject or record.category == "knowledge") and not _is_own(record, record.scope.owner))
     passing = record.category in _PASSING_CATEGORIES or (record.meta.get("event") and record.category not in _STATES)
     ends = record.valid_to is not None and not record.superseded_by
     return theirs and _is_own(record, reader) and not ends and not passing and not _is_unlasting(record)

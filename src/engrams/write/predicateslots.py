@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -130,6 +131,25 @@ def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
         remark = noun in THINGS and thing.islower() and not any(char.isdigit() for char in thing)
         return noun in ATTRIBUTES and not remark
     return False
+
+
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b", re.IGNORECASE)
+_DATE = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b", re.IGNORECASE
+)
+
+
+def classify_value(thing: str) -> str:
+    """Classify a value: week, date, clock, place, number, name or words."""
+    if "week of" in thing:
+        return "week"
+    if _DATE.search(thing):
+        return "date"
+    if _CLOCK.search(thing):
+        return "clock"
+    if any(char.isdigit() for char in thing):
+        return "place" if thing.startswith(("in ", "at ", "on ")) else "number"
+    return "name" if thing[:1].isupper() else "words"
 
 
 _MOST = 50

@@ -14,7 +14,7 @@ from engrams.text.terms import terms, tokens
 from engrams.text.textcaches import text_cache
 from engrams.types import Record, Status, content_hash
 from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.predicateslots import SINGLE, canonical_predicate, closed_slots, is_single
+from engrams.write.predicateslots import SINGLE, canonical_predicate, classify_value, closed_slots, is_single
 from engrams.write.wordlist import word_set
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
@@ -146,7 +146,7 @@ def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], kno
     if candidate.wrong_value:
         wrong = [record for record in near_by if _is_same_thing(candidate.wrong_value, record.object)]
     elif candidate.single:
-        wrong = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+        wrong = _find_corrected(candidate, slot, near_by)
     else:
         wrong = [record for record in near_by if _denies_object(candidate, record)]
     if not wrong:
@@ -154,6 +154,18 @@ def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], kno
     if (held := find_conflict(candidate, wrong)) is not None:
         return held
     return ReconciliationResult("replace", candidate, tuple(wrong), retract=True, reason="corrected")
+
+
+def _find_corrected(candidate: CandidateStatement, slot: list[Record], known: list[Record]) -> list[Record]:
+    """Find the slot's values; of a slot of many, the latest.
+    Else the one number known of the subject: "it's on 5544" corrects a port."""
+    values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    if values and not is_single(candidate.predicate, candidate.subject, candidate.object):
+        return [max(values, key=lambda record: (record.recorded_at, record.id))]
+    numbers = [
+        record for record in known if record.predicate and classify_value(record.object) == classify_value(candidate.object) == "number"
+    ]
+    return values or (numbers if len(numbers) == 1 else [])
 
 
 _DENIED = re.compile(r"\b(?:not|nicht|instead of|rather than|statt) (?!only\b|just\b|nur\b)([^,.;!?]{1,80})", re.IGNORECASE)
@@ -176,7 +188,7 @@ def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> R
         fitting = [
             record
             for record in latest[:1]
-            if is_single(record.predicate, record.subject) and _value_type(record.object) == _value_type(candidate.object)
+            if is_single(record.predicate, record.subject) and classify_value(record.object) == classify_value(candidate.object)
         ]
     if not fitting:
         return ReconciliationResult("keep", candidate, reason="corrects nothing known")
@@ -209,26 +221,7 @@ def is_to_come(candidate: CandidateStatement) -> bool:
 def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:
     name = canonical_predicate(candidate.predicate)
     known = name != "is" and (name in SINGLE or name.startswith("favorite_"))
-    return known or _value_type(candidate.object) == _value_type(record.object)
-
-
-_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b", re.IGNORECASE)
-_DATE = re.compile(
-    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b", re.IGNORECASE
-)
-
-
-def _value_type(thing: str) -> str:
-    """Classify a value: week, date, clock, place, number, name or words."""
-    if "week of" in thing:
-        return "week"
-    if _DATE.search(thing):
-        return "date"
-    if _CLOCK.search(thing):
-        return "clock"
-    if any(char.isdigit() for char in thing):
-        return "place" if thing.startswith(("in ", "at ", "on ")) else "number"
-    return "name" if thing[:1].isupper() else "words"
+    return known or classify_value(candidate.object) == classify_value(record.object)
 
 
 def _replace_targets(candidate: CandidateStatement, targets: list[Record], reason: str) -> ReconciliationResult:

@@ -345,3 +345,12 @@ def test_a_dot_is_the_project_of_the_folder(engrams: Any, tmp_path: Path, monkey
     assert "alpha" in engrams("list").out
     monkeypatch.chdir(tmp_path)
     assert engrams("search", "--project", ".", "staging port").out == ""
+
+
+def test_projects_are_listed(engrams: Any) -> None:
+    """`projects` names every project with its active memories, and counts what is in none."""
+    engrams("add", "--project", "alpha", "We squash merge")
+    engrams("add", "--project", "alpha", "--conversation", "c1", "Logs go to Loki")
+    engrams("add", "Tea is better than coffee")
+    assert engrams("projects", "--json").json == {"projects": [{"name": "", "memories": 1}, {"name": "alpha", "memories": 2}]}
+    assert engrams("projects").out.split() == ["project", "memories", "1", "alpha", "2"]

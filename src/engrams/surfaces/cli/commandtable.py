@@ -11,6 +11,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "context": ("searchcommands", "Print memory as prompt text within a token budget."),
     "explain": ("searchcommands", "Explain the results of a search."),
     "list": ("listshow", "List memories by their fields."),
+    "projects": ("listshow", "List projects and how many memories each has."),
     "show": ("listshow", "Show one memory with all its fields and its history."),
     "history": ("listshow", "Show every change of one memory."),
     "edit": ("writecommands", "Change a memory."),

@@ -1,4 +1,4 @@
-"""Commands list, show and history."""
+"""Commands list, projects, show and history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engrams.surfaces.cli.memoryformat import print_record, speaker_name
 from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say, to_json
 
 if TYPE_CHECKING:
-    from engrams.types import HistoryEntry
+    from engrams.types import HistoryEntry, Scope
 
 app = new_app()
 
@@ -58,14 +58,39 @@ def list_(
         ]
         for record in page.records
     ]
-    places = [
-        dict(zip(labels[::2], labels[1::2], strict=False)).get("project", "") for labels in (one.scope.labels for one in page.records)
-    ]
+    places = [_find_project(record.scope) for record in page.records]
     named = any(places)
     rows = [[*row[:3], *([place] if named else []), *row[3:]] for row, place in zip(rows, places, strict=True)]
     print_table(("id", "when", "kind", *(["project"] if named else []), "who", "text"), rows, {0: "dim"})
     if page.next:
         note(f"More follow: --after {page.next}")
+
+
+@app.command()
+@flatten_options
+def projects(options: GlobalOptions) -> None:
+    """List projects and how many active memories each has.
+
+    The row without a name counts what was said outside of any project."""
+    from engrams.ports import ScopeReach
+
+    with options.open(reads=True) as (engine, labels):
+        found: dict[str, list[Scope]] = {}
+        for scope in engine.scopes(labels):
+            found.setdefault(_find_project(scope), []).append(scope)
+        reaches = {name: ScopeReach(some[0].owner, tuple(some)) for name, some in sorted(found.items())}
+        counts = {name: engine.inspect.counts(reach)["status"].get("active", 0) for name, reach in reaches.items()}
+    if options.json:
+        emit({"projects": [{"name": name, "memories": number} for name, number in counts.items()]})
+    elif counts:
+        print_table(("project", "memories"), [[name, str(number)] for name, number in counts.items()], {})
+    else:
+        note("Nothing here.")
+
+
+def _find_project(scope: Scope) -> str:
+    """Return the project of a scope, or an empty name."""
+    return dict(zip(scope.labels[::2], scope.labels[1::2], strict=False)).get("project", "")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Things of one kind told apart by a number, a place or another word."""
+"""Things of one kind, told apart by number, place or name."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ _MEMBERS = tuple(
         """,
     )
 )
-_VERBS = frozenset("""
+_VERB_WORDS = """
     is are was were has have had runs run lives live works work uses use needs need holds hold opens closes listens costs stands sits lies
     meets starts begins ends lands leaves takes gets goes belongs contains serves keeps wants likes expires
     ist sind war hat haben lauft liegt steht wohnt arbeitet nutzt braucht kostet offnet schliesst beginnt endet gehort
     es son esta estan tiene vive trabaja usa abre cierra cuesta empieza termina necesita
     est sont habite travaille utilise ouvre ferme coute commence finit tourne
-    """.split())  # fmt: skip
+"""
+_VERBS = frozenset(_VERB_WORDS.split())
 _WORDS = re.compile(r"[^\W_]+(?:'s)?")
 _LEADING = re.compile(rf"\W*(?:(?:on|in|at|am|im|el|los) )?(?:{_ARTICLE} )?", re.IGNORECASE)
 _MOST_APART = 2
@@ -84,7 +85,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _are_told_apart(old: list[str], new: list[str]) -> bool:
-    """True where the subjects differ in a word before one they share, and so do the rests.
+    """True where subjects differ before a shared word, and rests differ.
 
     "staging DB is …" and "production DB is …"; members of a kind ("my mother", "my father") need share no word."""
     start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)

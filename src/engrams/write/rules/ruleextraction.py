@@ -24,6 +24,7 @@ from engrams.write.rules.instructions import extract_command, extract_procedure,
 from engrams.write.rules.languages.sentencematcher import extract_foreign
 from engrams.write.rules.predicatetable import RELATIONS
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense, TextSentence, split_sentences, tokens
+from engrams.write.rules.thingfacts import extract_thing, split_thing
 
 _MOST = 24
 
@@ -37,15 +38,16 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     found: list[CandidateStatement] = []
     if (steps := extract_procedure(text, speech)) is not None:
         found.append(steps)
+    facts = extract_english(text, speech, request.at) + extract_foreign(text, speech)
     for sentence in split_sentences(text):
         if sentence.modality in ("asserted", "hypothetical") and not sentence.is_question:
             rule = extract_command(sentence, text, speech)
             if rule is None and sentence.modality == "asserted":
-                rule = extract_correction(sentence, text, speech)
+                told = any(fact.evidence[0].quote in sentence.text for fact in facts)
+                rule = extract_thing(sentence, text, speech, request.at, told) or extract_correction(sentence, text, speech)
             if rule is not None:
                 found.append(rule)
     covered = [item.quote for candidate in found for item in candidate.evidence]
-    facts = extract_english(text, speech, request.at) + extract_foreign(text, speech)
     found += [fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)]
     found = [one for one in found if is_sound(one)]
     if request.explicit:
@@ -73,11 +75,12 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
     if speech.speaker != "the user" and not _OWN.search(line[1:]):
         return []  # advice to the other speaker
     words = to_third_person(line, 0, len(line), (), speech.speaker)
-    evidence = (speech.evidence(line),)
+    evidence, (subject, predicate, thing) = (speech.evidence(line),), split_thing(line, speech)
     return [
         CandidateStatement(
-            text=build_sentence(words), kind=Kind.FACT, subject="", predicate="", object="", evidence=evidence, confidence=0.9,
-            importance=0.8, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at, reason="asked to remember",
+            text=build_sentence(words), kind=Kind.FACT, subject=subject, predicate=predicate, object=thing, evidence=evidence,
+            confidence=0.9, importance=0.8, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at,
+            reason="asked to remember",
         )
     ]  # fmt: skip
 

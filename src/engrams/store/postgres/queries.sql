@@ -18,7 +18,7 @@ WHERE owner = ?1 AND id = ANY (ARRAY(SELECT value FROM json_each(?2) UNION SELEC
 -- name: load_rows
 SELECT r.number, r.changed, r.id, r.scope, r.session, r.kind, r.status, r.speaker, coalesce(r.valid_from, r.recorded_at),
     r.valid_from, r.valid_to, r.recorded_at, r.retired_at, r.ended_at, r.words, r.question, r.dated, r.importance,
-    r.confidence, r.lexemes, v.data, r.role
+    r.confidence, r.lexemes, v.data, r.role, r.triggers <> '[]'
 FROM records AS r LEFT JOIN vectors AS v ON v.owner = r.owner AND v.record = r.number AND v.model = ?1
 WHERE r.owner = ?2 AND r.status IN ('active', 'superseded', 'archived')
 ORDER BY r.number;

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
+from engrams.store.sql import linkqueries, recordqueries
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
-from engrams.types import Json
+from engrams.types import Edge, EdgeType, Json, Record, Scope
 
 
 class SqliteStore(SqlStore):
@@ -31,6 +32,13 @@ class SqliteStore(SqlStore):
         place = None if path == ":memory:" else Path(path).expanduser()
         database = SqliteDatabase(place, settings, clock)
         return cls(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
+
+    def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
+        """Read edges, then records: quicker than a statement that finds both."""
+        with self._database.asking(owner) as connection:
+            edges, known = linkqueries.find_edges(connection, owner, ids, ()), frozenset(ids)
+            leading = (edge.source for edge in edges if edge.type in types and edge.target in known)
+            return edges, recordqueries.get_records(connection, owner, list(dict.fromkeys((*ids, *leading))))
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import databasecheck

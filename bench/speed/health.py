@@ -8,6 +8,7 @@ clients need a part, 2000 divided by that is about the most.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import http.client
 import json
 import multiprocessing
@@ -15,7 +16,6 @@ import os
 import random
 import re
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -102,27 +102,30 @@ def time_health(port: int, seconds: float) -> dict[str, float]:
 
 
 def _send_all(port: int, given: argparse.Namespace, done: Any) -> None:
-    """Send requests, each client on a connection of its own."""
+    """Send requests, each client on a connection of its own, with little work of the clients' own."""
+    asyncio.run(_run_clients(port, given, done))
+
+
+async def _run_clients(port: int, given: argparse.Namespace, done: Any) -> None:
     ends = time.monotonic() + given.seconds
     doors = [door for door in _DOORS if door[0].rpartition("/")[2] in given.doors.split(",")]
 
-    def work(number: int) -> None:
+    async def work(number: int) -> None:
         chance = random.Random(number)
-        lines = list(Corpus(seed=number).lines(200))
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=120)) as line:
+        texts = [to_turn(line).text for line in Corpus(seed=number).lines(200)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with closing(writer):
             while time.monotonic() < ends:
                 path, field = doors[number % len(doors)]
-                said = _LONG if chance.random() < given.long else to_turn(chance.choice(lines)).text
-                line.request("POST", path, json.dumps({field: f"{said} {chance.random()}"}), {"content-type": "application/json"})
-                line.getresponse().read()
-                with done.get_lock():
-                    done.value += 1
+                said = _LONG if chance.random() < given.long else chance.choice(texts)
+                body = json.dumps({field: f"{said} {chance.random()}"})
+                head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+                writer.write(f"{head}{body}".encode())
+                answer = await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(int(answer.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]))
+                done.value += 1
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(given.clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    await asyncio.gather(*map(work, range(given.clients)))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from tests.session.conversation import ALICE, Conversation
 import engrams
 from engrams import Turn
 from engrams.errors import RefusedError
+from engrams.ports import ProcessPeers
+from engrams.session.contextfingerprints import InjectedContextFingerprints
 from engrams.types import Kind
 from engrams.write.echoremoval import find_echoes, fingerprint_pieces, remove_echoes
 
@@ -85,3 +87,11 @@ def test_files_that_a_project_ignores_are_not_stored(tmp_path: Path, monkeypatch
                 with pytest.raises(RefusedError):
                     memory.add(Turn("The launch is on Friday.", meta={"file": file}), scope=ALICE)
             assert memory.add(Turn("The launch is on Friday.", meta={"file": "src/main.py"}), scope=ALICE).outcome == "stored"
+
+
+def test_what_was_told_before_there_is_a_list_is_kept() -> None:
+    """Fingerprints that another process told before the first of this one's own are taken in."""
+    peers = ProcessPeers()
+    peers.receive("injected", ("user:ada", {"mark": "id"}))
+    InjectedContextFingerprints(peers)
+    assert not peers.is_waiting("injected")

@@ -24,8 +24,8 @@ class InjectedContextFingerprints:
     def __init__(self, peers: ProcessPeers | None = None) -> None:
         self._lock = Lock()
         self.peers = peers or ProcessPeers()
-        self._tell = self.peers.share("injected", self._keep)
         self._owners: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
+        self._tell = self.peers.share("injected", self._keep)
 
     def add_context(self, scope: Scope, given: Context) -> None:
         """Fingerprint a context that goes into a prompt."""

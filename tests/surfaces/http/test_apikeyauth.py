@@ -193,6 +193,9 @@ def test_a_key_that_asks_too_often_waits() -> None:
 def test_rates() -> None:
     """No rate is no limit; a caller never seen has everything."""
     assert [CallerRateLimiter(0, ProcessPeers(), "none").acquire("a") for _ in range(3)] == [0, 0, 0]
+    early = ProcessPeers()
+    early.receive("late", ("a",))
+    CallerRateLimiter(1, early, "late")
     slow = CallerRateLimiter(0.1, ProcessPeers(), "slow")
     assert [slow.acquire("a"), slow.acquire("a") > 0, slow.acquire("b")] == [0, True, 0]
 

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING, Literal
 
 import httpx2
 import pytest
@@ -20,7 +23,10 @@ from engrams.errors import SettingsError
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.server import address, check_settings, listen, serve
-from engrams.testing import temp_engine
+from engrams.testing import HashEmbedder, temp_engine
+
+if TYPE_CHECKING:
+    from engrams.ports.modelports import Floats
 
 RUN = "from engrams.settings import load; from engrams.surfaces.http.server import serve; serve(load().settings)"
 
@@ -111,6 +117,34 @@ def test_a_fixed_path_is_found_at_once() -> None:
     assert asked.status_code == 200
     assert {path for path in tried if path} == {"/v1/search"}
     assert len(tried) < 5
+
+
+class HeldEmbedder(HashEmbedder):
+    """Embedder that embeds no question until it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(16)
+        self.go = threading.Event()
+
+    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+        assert purpose == "document" or self.go.wait(20)
+        return super().embed(texts, purpose)
+
+
+def test_searches_leave_threads_to_other_requests() -> None:
+    """However many searches run and wait, a list is answered meanwhile."""
+    embedder = HeldEmbedder()
+    with temp_engine(embedder=embedder, user="ada") as engine:
+        engine.add("We went to the harbour.", scope=("user", "ada"))
+        with running(create_app(engine, engine.settings)) as url, ThreadPoolExecutor(30) as clients:
+            asked = [clients.submit(httpx2.post, f"{url}/v1/search", json={"query": f"boats {n}"}, timeout=60) for n in range(30)]
+            time.sleep(0.3)
+            try:
+                assert httpx2.get(f"{url}/v1/memories", timeout=10).status_code == 200
+                assert not any(one.done() for one in asked)
+            finally:
+                embedder.go.set()
+            assert {one.result().status_code for one in asked} == {200}
 
 
 def test_a_head_without_an_end_is_cut_off() -> None:

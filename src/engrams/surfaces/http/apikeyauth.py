@@ -96,9 +96,9 @@ class CallerRateLimiter:
 
     def __init__(self, rate: float, peers: ProcessPeers, name: str) -> None:
         self._rate = rate
-        self._tell = peers.share(name, self._count)
         self._lock = threading.Lock()
         self._callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._tell = peers.share(name, self._count)
 
     def acquire(self, caller: str) -> int:
         """Count a request; return whole seconds to wait, 0 for none."""

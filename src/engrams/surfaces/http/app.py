@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from asyncio import create_task, to_thread
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -33,6 +32,7 @@ from engrams.surfaces.http.requestobservers import (
 from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes
 from engrams.surfaces.http.serverrole import PeerMiddleware, ServerRole
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
+from engrams.surfaces.http.threadcounts import count_workers
 
 
 def create_app(
@@ -80,14 +80,6 @@ def create_app(
         mount.install(app)
     app.router.routes.insert(0, FixedPathRoute(app.router.routes))
     return app
-
-
-def count_workers(settings: Settings) -> int:
-    """Return how many requests are worked on at once; others wait.
-
-    Few more than there are cores, so that they do not keep the event loop waiting for the interpreter; more where they wait for a model."""
-    embeds, reranks = settings.embed.provider in ("openai", "ollama"), settings.rerank.provider in ("http", "listwise")
-    return 40 if embeds or reranks or settings.chat.provider != "none" else 2 + (os.cpu_count() or 1)
 
 
 def needs_keys(settings: Settings) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import wraps
+from concurrent.futures import Executor
+from functools import partial, wraps
 from http import HTTPStatus
 from inspect import iscoroutinefunction as is_async
 from inspect import signature
@@ -124,16 +126,17 @@ async def handle_http_error(_: Request, fault: Exception) -> Response:
     return answer
 
 
-def limited_route(text_bytes: int) -> type[APIRoute]:
+def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIRoute]:
     """Create a route class that limits the size of bodies.
 
-    What its functions answer is written as JSON in their own thread; the framework would check it first, in another one."""
+    What its functions answer is written as JSON in their own thread; the framework would check it first, in another one. ``threads``: where
+    they run; None: in those of all requests."""
     most = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
 
     class SizeLimitedRoute(APIRoute):
         def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
             status = options.get("status_code") or 200
-            super().__init__(path, endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status), **options)
+            super().__init__(path, endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status, threads), **options)
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
@@ -149,7 +152,7 @@ def limited_route(text_bytes: int) -> type[APIRoute]:
     return SizeLimitedRoute
 
 
-def _answer_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Executor | None) -> Callable[..., Any]:
     """Write an endpoint's answer as JSON, unless it sets headers itself."""
     if any(each.annotation in (Response, "Response") for each in signature(endpoint).parameters.values()):
         return endpoint
@@ -161,7 +164,11 @@ def _answer_in_thread(endpoint: Callable[..., Any], status: int) -> Callable[...
             return found
         return Response(found.__pydantic_serializer__.to_json(found, by_alias=True), status, media_type="application/json")
 
-    return answer
+    @wraps(endpoint)
+    async def answer_in_own(*args: Any, **values: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(threads, partial(answer, *args, **values))
+
+    return answer if threads is None else answer_in_own
 
 
 def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from fastapi import APIRouter
 
 from engrams.ports import Condition, Where
@@ -9,10 +11,12 @@ from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
 from engrams.surfaces.http.rest.calleridentity import ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.threadcounts import count_searches, waits_for_model
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["reading"], route_class=limited_route(settings.limits.text_bytes))
+    threads = None if waits_for_model(settings) else ThreadPoolExecutor(count_searches(settings.serve.workers), "engrams-search")
+    routes = APIRouter(prefix="/v1", tags=["reading"], route_class=limited_route(settings.limits.text_bytes, threads))
 
     @routes.post("/search", responses=error_responses())
     def search(body: requests.SearchRequest, caller: ScopedCaller) -> responses.SearchResponse:

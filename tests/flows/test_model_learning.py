@@ -132,3 +132,48 @@ def test_a_rule_in_cited_words_is_nobodys_wish(home: Path, message: str, learned
     with model, open_memory(home, model, clock) as memory:
         told(memory, clock, Turn(message))
         assert bool(memory.list(scope=ANN, kinds=(Kind.RULE,)).records) is learned
+
+
+@pytest.mark.parametrize("change", ["edit", "forget", "purge"])
+def test_a_model_that_runs_meanwhile_learns_nothing_old(home: Path, change: str) -> None:
+    """A message that is changed while the model reads it gives no fact of its old words; the others give theirs."""
+    ids: list[str] = []
+
+    def answer(request: ReceivedModelRequest) -> dict[str, object]:
+        if "Below are numbered messages" not in request.prompt:
+            return {"decisions": [{"new": 1, "known": [], "verdict": "add", "confidence": "high", "reason": "new"}]}
+        shown = request.prompt.split("The messages:")[-1]
+        places = {"Paris": "I live in Paris", "Rome": "I live in Rome", "Rex": "My dog is Rex"}
+        rows = [
+            {
+                "turn": 1 + (thing == "Rex" and "Rex" in shown and "live" in shown),
+                "text": f"Ann: {quote}.",
+                "quote": quote,
+                "subject": "user",
+            }
+            | {"predicate": "dog" if thing == "Rex" else "lives_in", "object": thing}
+            for thing, quote in places.items()
+            if quote in shown
+        ]
+        if "Paris" in shown:
+            match change:
+                case "edit":
+                    memory.edit(ids[0], scope=ANN, text="I live in Rome.")
+                case "forget":
+                    memory.forget(ids[0], scope=ANN)
+                case _:
+                    memory.purge(ids[0], scope=ANN)
+        return {"statements": rows}
+
+    clock = SettableClock("2026-03-02")
+    with ScriptedModel(answer=answer) as asked, open_memory(home, asked, clock) as memory:
+        ids += [
+            receipt.id
+            for receipt in memory.observe([Turn("I live in Paris.", session="a"), Turn("My dog is Rex.", session="a")], scope=ANN)
+        ]
+        for _ in range(3):
+            clock.forward(minutes=5)
+            memory.drain(20)
+        known = facts(memory, *Status)
+        assert not any("Paris" in text for text in known) and "Ann: My dog is Rex." in known
+        assert any("Rome" in text for text in known) == (change == "edit")

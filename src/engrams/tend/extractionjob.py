@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
-from engrams.errors import ConflictError
+from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import (
     CHANGES,
     EXTRACT,
@@ -26,6 +26,7 @@ from engrams.ports import (
     Embedder,
     Job,
     JobSpec,
+    RecordChange,
     RecordQuery,
     ScopeReach,
     Store,
@@ -99,9 +100,11 @@ class ExtractionJobHandler:
             try:
                 with self._owner_lock(owner.key) if self._brief else nullcontext():
                     marks = (self._store.load_state(owner, LEARNED),) if heard.has_candidates else ()
+                    heard, unchanged = self._drop_changed(owner, records, heard)
                     result = writepipeline.reconcile_extraction(heard, deps)
                     batch = replace(
                         result.batch,
+                        changes=(*result.batch.changes, *unchanged),
                         finish=() if rest else (job.lease,),
                         progress=((job.lease, payload),) if rest else (),
                         jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result), *self._make_change_jobs(owner, heard)),
@@ -111,11 +114,27 @@ class ExtractionJobHandler:
                     self._store.commit(batch)
                     _report_mistakes(result.decisions)
                     return result
-            except ConflictError:
-                # Another job changed this owner's memory: reconcile again, unless the lease is lost.
+            except (ConflictError, NotFoundError):
+                # Another job or a person changed this owner's memory: reconcile again, unless the lease is lost.
                 if not left or not self._renew(job):
                     raise
         raise AssertionError("unreachable")
+
+    def _drop_changed(
+        self, owner: Scope, records: tuple[Record, ...], heard: writepipeline.ExtractionResult
+    ) -> tuple[writepipeline.ExtractionResult, tuple[RecordChange, ...]]:
+        """Drop what a model read in messages that were changed meanwhile.
+        Also checks that commit only while the others are as they are now."""
+        if self._deps.chat is None or not heard.has_candidates:
+            return heard, ()
+        now = {record.id: record for record in self._store.get(owner, [record.id for record in records])}
+        changed = {record.id for record in records if record.id not in now or _is_changed(record, now[record.id])}
+        by_record = tuple(
+            (record, tuple(one for one in decided if changed.isdisjoint((record.id, *one[0].sources))))
+            for record, decided in heard.by_record
+        )
+        checks = (RecordChange(owner, name, {}, "check", one.version) for name, one in now.items() if name not in changed)
+        return replace(heard, by_record=by_record), tuple(checks)
 
     def _next_part(self, owner: Scope, items: list[str]) -> list[str]:
         """Return the items that one call of the model takes."""
@@ -251,6 +270,11 @@ class ExtractionJobHandler:
     def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(owner, threading.Lock())
+
+
+def _is_changed(before: Record, now: Record) -> bool:
+    """True for a message that was edited, forgotten or erased."""
+    return before.text != now.text or (before.status is not now.status and now.status in (Status.FORGOTTEN, Status.PURGED))
 
 
 def _report_mistakes(decisions: Sequence[StageDecision]) -> None:

@@ -51,7 +51,8 @@ def test_a_service_comes_and_goes(run: Run, tmp_path: Path) -> None:
         done = subprocess.run([checker, "verify", "--user", str(file)], capture_output=True, text=True, check=False)
         assert "engrams.service" not in done.stderr, done.stderr
     assert '"state": "active"' in run("status", "--json").stdout
-    assert run("remove").returncode == 0 and not file.exists()
+    assert run("remove").returncode == 4 and file.exists()
+    assert run("remove", "--yes").returncode == 0 and not file.exists()
     asked = [line.removeprefix("--user ") for line in (tmp_path / "asked").read_text().splitlines()]
     assert asked[:3] == ["daemon-reload", "enable engrams.service", "restart engrams.service"]
     assert asked[-2:] == ["disable --now engrams.service", "daemon-reload"]
@@ -68,4 +69,4 @@ def test_a_systemd_that_refuses_is_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bin" / "systemctl").write_text('#!/bin/sh\necho "no bus" >&2\nexit 1\n')
     told = run("status")
     assert told.returncode == 4 and "no bus" in told.stderr
-    assert run("remove").returncode == 0 and not file.exists()
+    assert run("remove", "--yes").returncode == 0 and not file.exists()

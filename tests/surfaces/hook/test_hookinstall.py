@@ -214,3 +214,28 @@ def test_the_command_names_the_home_for_any_folder(install: Install, tmp_path: P
     monkeypatch.setenv("ENGRAMS_HOME", "~/other")
     install("claude-code", "--yes")
     assert f"--home {tmp_path}/other" in (tmp_path / FILES["claude-code"]).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"theme": "dark", "env": {"A": "1"}}',
+        '{\n\t"theme":"dark",\n\t"list": [1,2,\n\t\t3]\n}\n',
+        '{\r\n  "theme": "dark"\r\n}\r\n',
+        '{ "hooks": { "Stop": [ {"hooks":[{"type":"command","command":"true"}]} ] , "PreToolUse":[] },  "z": "é\\u00e9" }',
+        '{\n  "hooks": {"Stop": [{"command": "true"}]},\n  "model": "x"\n}',
+        "{}\n",
+    ],
+)
+@pytest.mark.parametrize("agent", ["claude-code", "gemini"])
+def test_undo_restores_the_file_byte_for_byte(install: Install, tmp_path: Path, agent: str, text: str) -> None:
+    """However the user's settings were written, they are again after the undo; nothing of theirs is written anew meanwhile."""
+    file = tmp_path / INSTALLERS[agent].home[1] / INSTALLERS[agent].user_file
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text.encode())
+    assert install(agent, "--yes").code == 0
+    hooks = json.loads(file.read_bytes())["hooks"]
+    assert all("engrams" in json.dumps(hooks[event][-1]) for event in INSTALLERS[agent].events)
+    assert install(agent, "--yes").out.count("nothing to change") == 1
+    assert install(agent, "--undo", "--yes").code == 0
+    assert text == "{}\n" or file.read_bytes().decode() == text

@@ -89,11 +89,14 @@ def status(options: GlobalOptions) -> None:
 
 @service.command()
 @flatten_options
-def remove(options: GlobalOptions) -> None:
+def remove(
+    options: GlobalOptions, yes: Annotated[bool, typer.Option("--yes", "-y", help="Stop and delete it without asking.")] = False
+) -> None:
     """Stop the service and delete its file; memory stays."""
     file = _find_file()
     if not file.exists():
         raise _missing(file)
+    confirm_change(file, yes=yes)
     if _run("is-active", _NAME).stdout.strip():  # without a systemd that answers nothing runs, and the file can go
         _call("disable", "--now", _NAME)
     file.unlink()

@@ -193,7 +193,11 @@ def backup(
     file: Annotated[Path, typer.Argument(help="Where to write it; it must not exist.")],
     passphrase: Passphrase = "",
 ) -> None:
-    """Write memory and files to one checked backup file."""
+    """Write memory and files to one checked backup file.
+
+    A server may go on meanwhile. The file holds the database and the Markdown files, not config.toml and not the API keys.
+
+    Example: engrams backup ~/memory.bak, and on the new machine engrams recover ~/memory.bak."""
     from engrams.build import backup as write
 
     with options.open() as (engine, _):
@@ -209,7 +213,12 @@ def recover(
     file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
     passphrase: Passphrase = "",
 ) -> None:
-    """Restore a backup into a home without memory, as `restore FILE`."""
+    """Restore a backup into a home without memory, as `restore FILE`.
+
+    The home of --home (else the usual one) gets the database and the Markdown files as they were. One that holds memory is refused: move
+    it away first, or name another.
+
+    Example: engrams recover ~/memory.bak --home ~/restored."""
     restore_backup(options, file, passphrase)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.errors import InputError
+from engrams.surfaces.hook.jsonedit import append_member, find_members, locate_value, remove_member
 
 _SECONDS = 10
 _OURS = re.compile(r"engrams(?:\.exe)?['\"]* hook\b")
@@ -67,7 +68,7 @@ class AgentSettingsFileEdit:
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
-        fresh.write_text(self.after, "utf-8")
+        fresh.write_text(self.after, "utf-8", newline="")
         if target.exists():
             fresh.chmod(target.stat().st_mode)
         fresh.replace(target)
@@ -135,12 +136,21 @@ def plan_install(agent: AgentHookLocation, command: Sequence[str], project: Path
     if agent.entry is None:
         plugin = files("engrams.surfaces.hook").joinpath("opencode.js").read_text("utf-8")
         return AgentSettingsFileEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
-    document, hooks = _parse_settings(path, before)
-    document = {**(agent.frame or {}), **_without_ours(document, hooks)}
-    kept = document.setdefault("hooks", {})
-    for event in agent.events:
-        kept[event] = [*kept.get(event, []), agent.entry(join_command(command), event)]
-    return AgentSettingsFileEdit(path, before, _dump(document, before))
+    text = _remove_ours(_parse_settings(path, before))
+    for name, value in (agent.frame or {}).items():
+        if locate_value(text, name) is None:
+            text = append_member(text, locate_value(text) or 0, value, name)
+    entries = {event: agent.entry(join_command(command), event) for event in agent.events}
+    if locate_value(text, "hooks") is None:
+        text = append_member(text, locate_value(text) or 0, {event: [entry] for event, entry in entries.items()}, "hooks")
+        entries = {}
+    for event, entry in entries.items():
+        if (inner := locate_value(text, "hooks", event)) is None:
+            text = append_member(text, locate_value(text, "hooks") or 0, [entry], event, 2)
+        else:
+            text = append_member(text, inner, entry, "", 3)
+    same = before is not None and before.strip() and json.loads(before) == json.loads(text)
+    return AgentSettingsFileEdit(path, before, before if same else text)
 
 
 def plan_undo(agent: AgentHookLocation, project: Path | None = None) -> AgentSettingsFileEdit:
@@ -149,11 +159,8 @@ def plan_undo(agent: AgentHookLocation, project: Path | None = None) -> AgentSet
     before = _read_text(path)
     if before is None or agent.entry is None:
         return AgentSettingsFileEdit(path, before, None)
-    document, hooks = _parse_settings(path, before)
-    document = _without_ours(document, hooks)
-    if document == dict(agent.frame or {}):
-        return AgentSettingsFileEdit(path, before, None)
-    return AgentSettingsFileEdit(path, before, before if _count_ours(hooks) == 0 else _dump(document, before))
+    text = _remove_ours(_parse_settings(path, before))
+    return AgentSettingsFileEdit(path, before, None if json.loads(text) == dict(agent.frame or {}) else text)
 
 
 def join_command(command: Sequence[str]) -> str:
@@ -163,43 +170,43 @@ def join_command(command: Sequence[str]) -> str:
 
 def _read_text(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8")
+        return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
         raise InputError(f"{path} is no text.", hint="Mend or move it, then run this again.") from None
 
 
-def _parse_settings(path: Path, text: str | None) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """Return the settings and their hooks by event."""
+def _parse_settings(path: Path, text: str | None) -> str:
+    """Return the text of settings whose hooks are lists by event."""
+    text = text if text and text.strip() else "{}\n"
     try:
-        document = json.loads(text) if text and text.strip() else {}
+        document = json.loads(text)
     except ValueError as fault:
         raise InputError(f"{path} is no plain JSON ({fault}).", hint="Remove comments and mend it, then run this again.") from None
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
         raise InputError(f"The hooks in {path} are not lists by event.", hint="Mend it, then run this again.")
-    return document, hooks
+    return text
 
 
-def _without_ours(document: Mapping[str, Any], hooks: Mapping[str, list[Any]]) -> dict[str, Any]:
-    kept = {event: [entry for entry in entries if not _is_ours(entry)] for event, entries in hooks.items()}
-    kept = {event: entries for event, entries in kept.items() if entries or not hooks[event]}
-    rest = {name: value for name, value in document.items() if name != "hooks"}
-    return {name: kept if name == "hooks" else rest[name] for name in document if name != "hooks" or kept}
+def _remove_ours(text: str) -> str:
+    """Remove our entries, and lists that held nothing else."""
+    hooks = json.loads(text).get("hooks", {})
+    for event, entries in hooks.items():
+        for place in reversed([place for place, entry in enumerate(entries) if _is_ours(entry)]):
+            text = remove_member(text, locate_value(text, "hooks", event) or 0, place)
+        if entries and all(map(_is_ours, entries)):
+            text = _remove_key(text, event, "hooks")
+    return _remove_key(text, "hooks") if hooks and not json.loads(text)["hooks"] else text
 
 
-def _count_ours(hooks: Mapping[str, list[Any]]) -> int:
-    return sum(_is_ours(entry) for entries in hooks.values() for entry in entries)
+def _remove_key(text: str, key: str, *path: str) -> str:
+    at = locate_value(text, *path) or 0
+    return remove_member(text, at, next(place for place, member in enumerate(find_members(text, at)[0]) if member.key == key))
 
 
 def _is_ours(entry: Any) -> bool:
     if isinstance(entry, dict):
         return any(_is_ours(value) for value in entry.values())
     return any(map(_is_ours, entry)) if isinstance(entry, list) else isinstance(entry, str) and bool(_OURS.search(entry))
-
-
-def _dump(document: Mapping[str, Any], before: str | None) -> str:
-    """Write settings with the indentation that they had."""
-    found = re.search(r"^([ \t]+)\S", before or "", re.MULTILINE)
-    return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"

@@ -88,6 +88,16 @@ _JAPANESE = (
 )
 _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
 
+# Every request holds a word of each of a row's groups: most messages hold none, and looking for words is cheaper than matching.
+_NECESSARY = (
+    (("off the record", "between ", "to yourself", "unter uns", "zwischen uns", "fur dich", "entre ", "pour toi", "pour vous"),),
+    (("not", "n't", "dont", "never"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
+    (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "behalt", "schreib", "aufzeichn", "festhalt")),
+    (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
+    (("pas", "rien", "jamais"), ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souvien")),
+)  # fmt: skip
+_UNSPACED = late_pattern("[\u3040-\u30ff\u3400-\u9fff]")
+
 # "My boss said don't save this": right before the words, with a subject that is not the writer.
 _REPORTED = late_pattern(
     r"\b(?:said|says?|saying|told|tells|asked|asks|wants?|wanted|warned|wrote|writes|reads|insisted|reminded|ordered|begged)"
@@ -158,9 +168,18 @@ def mark_unsaved(said: Iterable[tuple[str, str]], *, after: bool = False) -> lis
 
 def _is_request(text: str) -> bool:
     folded = fold(text).strip()
+    if not _may_ask(folded):
+        return False
     if folded[:1] == folded[-1:] == '"' and folded.count('"') == 2:
         folded = folded[1:-1]
     return any(not _is_told(folded, found.start(), found.end()) for found in _REQUEST.finditer(folded))
+
+
+def _may_ask(folded: str) -> bool:
+    """False for a text without the words that every request holds."""
+    if any(all(any(word in folded for word in group) for group in groups) for groups in _NECESSARY):
+        return True
+    return not folded.isascii() and _UNSPACED.search(folded) is not None
 
 
 def _is_told(text: str, start: int, end: int) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engrams.errors import ModelError
 from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
@@ -16,6 +16,9 @@ from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.contentfilter import BRIEF, gate_text
 from engrams.write.predicateslots import canonical_predicate, closed_slots, is_single
 from engrams.write.writedependencies import WriteDeps
+
+if TYPE_CHECKING:
+    from engrams.ports.candidatesearch import Floats
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 OPEN = (Status.ACTIVE, Status.CANDIDATE)
@@ -36,16 +39,16 @@ def find_neighbours(candidate: CandidateStatement, record: Record, deps: WriteDe
     predicates = tuple(dict.fromkeys((candidate.predicate, canonical_predicate(candidate.predicate), *also)))
     # In a slot of many values, the relevant ones share words with the candidate: ``find_nearest`` finds them.
     whole = is_single(candidate.predicate, candidate.subject) or candidate.effect != "states"
-    found = deps.records.find(replace(known, predicates=predicates, limit=_SLOT if whole else _LATEST * len(predicates))).records
+    found = deps.find(replace(known, predicates=predicates, limit=_SLOT if whole else _LATEST * len(predicates))).records
     if candidate.effect == "corrects":
-        found += deps.records.find(known).records
+        found += deps.find(known).records
     return _within_scope(found, record, deps)
 
 
 def find_latest(record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements of the record's session."""
     query = RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, OPEN, session=record.session, limit=NEAR * 2)
-    return [one for one in deps.records.find(query).records if one.scope == record.scope]
+    return [one for one in deps.find(query).records if one.scope == record.scope]
 
 
 def find_past(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> Sequence[Record]:
@@ -59,29 +62,52 @@ def find_past(candidate: CandidateStatement, record: Record, deps: WriteDeps) ->
         predicates=predicates,
         limit=_SLOT,
     )
-    return deps.records.find(slot).records
+    return deps.find(slot).records
 
 
 def find_statements(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements whose slots may be synonyms of the candidate's."""
     query = RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, OPEN, limit=NEAR * 10)
     query = replace(query, predicates=("is",)) if candidate.predicate == "is" else replace(query, subject=candidate.subject)
-    return _within_scope(deps.records.find(query).records, record, deps)
+    return _within_scope(deps.find(query).records, record, deps)
 
 
-def find_nearest(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
-    """Find the statements nearest in words."""
-    if deps.search is None or candidate.is_elliptic:
-        return []
-    words = tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text)))
+def find_nearest(said: Sequence[tuple[CandidateStatement, Record]], deps: WriteDeps) -> list[list[Record]]:
+    """Find the statements nearest in words to each candidate of one owner."""
+    if deps.search is None or deps.settings.reconcile == "off":
+        return [[] for _ in said]
     model = deps.embedder.card.id if deps.embedder else ""
-    pool = deps.search.seek(
-        CandidateSearchQuery(
-            scopes_in_reach(record.scope, deps.settings.reach), record.recorded_at, words, model=model, width=NEAR * 4, kinds=STATEMENTS
-        )
+    asked = {place: one for place, one in enumerate(said) if not one[0].is_elliptic}
+    pools = deps.search.seek_all(
+        [
+            CandidateSearchQuery(
+                scopes_in_reach(record.scope, deps.settings.reach),
+                record.recorded_at,
+                tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text))),
+                model=model,
+                width=NEAR * 4,
+                kinds=STATEMENTS,
+                alone=True,
+            )
+            for candidate, record in asked.values()
+        ]
     )
-    order = (-pool.bm).argsort(kind="stable")[:NEAR]
-    return _within_scope(deps.records.get(record.scope.owner, [pool.ids[at] for at in order]), record, deps)
+    near = {place: [pool.ids[at] for at in find_highest(pool.bm, NEAR)] for place, pool in zip(asked, pools, strict=True)}
+    every = [*dict.fromkeys(name for names in near.values() for name in names)]
+    known = {one.id: one for one in deps.records.get(said[0][1].scope.owner, every)} if every else {}
+    found = [[known[name] for name in near.get(place, ()) if name in known] for place in range(len(said))]
+    return [_within_scope(some, record, deps) for some, (_, record) in zip(found, said, strict=True)]
+
+
+def find_highest(scores: Floats, most: int) -> list[int]:
+    """Find the places of the highest scores, highest first; the first of equals."""
+    import numpy as np
+
+    if len(scores) <= most:
+        return [int(place) for place in (-scores).argsort(kind="stable")]
+    least = np.partition(scores, len(scores) - most)[len(scores) - most]
+    some = np.flatnonzero(scores >= least)
+    return [int(place) for place in some[(-scores[some]).argsort(kind="stable")[:most]]]
 
 
 def find_rivals(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
@@ -105,7 +131,8 @@ def _find_alike(candidate: CandidateStatement, record: Record, deps: WriteDeps, 
     except ModelError:
         return []
     reach, model = scopes_in_reach(record.scope, deps.settings.reach), deps.embedder.card.id
-    pool = deps.search.seek(CandidateSearchQuery(reach, record.recorded_at, (), own, model, NEAR * 4, kinds=STATEMENTS, where=where))
+    asked = CandidateSearchQuery(reach, record.recorded_at, (), own, model, NEAR * 4, kinds=STATEMENTS, where=where, alone=True)
+    pool = deps.search.seek(asked)
     near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= least - _EDGE}
     return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record, deps), key=lambda one: (-near[one.id], one.id))
 

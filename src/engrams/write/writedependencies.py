@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engrams.ports import CandidateSearch, ChatModel, Clock, Embedder, RecordStore
+from engrams.ports import CandidateSearch, ChatModel, Clock, Embedder, RecordPage, RecordQuery, RecordStore
 from engrams.settings import SizeLimitSettings, WriteSettings
 
 
@@ -13,7 +13,8 @@ class WriteDeps:
     """Stores, models and settings of the write flow.
 
     ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
-    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run."""
+    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run.
+    ``found``: pages that one reconciliation has asked for (None: none is kept)."""
 
     records: RecordStore
     settings: WriteSettings
@@ -26,3 +27,12 @@ class WriteDeps:
     gaps: tuple[str, ...] = ()
     lane: str = ""
     patient: bool = False
+    found: dict[RecordQuery, RecordPage] | None = None
+
+    def find(self, query: RecordQuery) -> RecordPage:
+        """Find a page; within one reconciliation each is asked for once."""
+        if self.found is None:
+            return self.records.find(query)
+        if query not in self.found:
+            self.found[query] = self.records.find(query)
+        return self.found[query]

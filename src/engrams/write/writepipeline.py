@@ -132,10 +132,9 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     May be repeated if memory changed meanwhile."""
     now = deps.clock()
     if not extraction.by_record:
-        return ExtractionBatch(
-            WriteBatch(actor, "nothing to learn from", now), (), extraction.decisions, extraction.cost, failed=extraction.failed
-        )
-    decisions, cost = list(extraction.decisions), extraction.cost
+        nothing = WriteBatch(actor, "nothing to learn from", now)
+        return ExtractionBatch(nothing, (), extraction.decisions, extraction.cost, failed=extraction.failed)
+    decisions, cost, deps = list(extraction.decisions), extraction.cost, replace(deps, found={})
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     first = extraction.by_record[0][0]
     changes = DigestChangeSet(first.scope.owner, first.scope, now, contradicts=bool(deps.settings.contradiction_cosine))
@@ -145,10 +144,11 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
         by_source, spent = _reconcile_by_model(extraction, deps.chat, deps, changes, decisions)
         cost += spent
     else:
+        nearest = iter(find_nearest([(candidate, record) for record, decided in extraction.by_record for candidate, _ in decided], deps))
         for record, decided in extraction.by_record:
             changes.scope, start = record.scope, len(changes.derived)
             for candidate, decision in decided:  # each sees what became of those before it
-                changes.apply(reconcile_candidate(candidate, record, deps, changes), decision, record)
+                changes.apply(reconcile_candidate(candidate, record, deps, changes, next(nearest)), decision, record)
             by_source[record.id] = tuple(changes.derived[start:])
     if changes.contradicts:
         settle_given(given, changes)
@@ -157,9 +157,6 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     decisions.extend(notes)
     batch = changes.to_batch(actor, "learned from what was said", vectors)
     return ExtractionBatch(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
-
-
-# --------------------------------------------------------------------------------------------------------------- steps
 
 
 def _gate_record(
@@ -254,11 +251,15 @@ def _decide_by_model(
     return [answered.get(at, verdict) for at, verdict in enumerate(ruled)], cost
 
 
-def reconcile_candidate(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult:
-    """Reconcile a candidate by rules with what is known."""
+def reconcile_candidate(
+    candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet, nearest: Sequence[Record] | None = None
+) -> ReconciliationResult:
+    """Reconcile a candidate by rules with what is known.
+    ``nearest``: the stored statements nearest in words (None: look)."""
     if deps.settings.reconcile == "off":
         return ReconciliationResult("add", candidate, reason="reconcile off")
-    known = _known_statements(candidate, record, find_nearest(candidate, record, deps), deps, changes)
+    near = find_nearest([(candidate, record)], deps)[0] if nearest is None else nearest
+    known = _known_statements(candidate, record, near, deps, changes)
     synonyms: tuple[Record, ...] = ()
     if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
         with suppress(ModelError):  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
@@ -288,9 +289,8 @@ def _known_statements(
     _open_versions(find_latest(record, deps), changes)
     # A bare correction can only refer to what its speaker said in this session.
     every = [one for one in changes.current.values() if one.status in OPEN and one.kind in STATEMENTS]
-    return [
-        one for one in every if one.session == record.session and one.speaker == record.speaker and one.recorded_at <= record.recorded_at
-    ]
+    own = [one for one in every if one.session == record.session and one.speaker == record.speaker]
+    return [one for one in own if one.recorded_at <= record.recorded_at]
 
 
 def _open_versions(records: Iterable[Record], changes: DigestChangeSet) -> list[Record]:
@@ -347,7 +347,7 @@ def _find_met(candidate: CandidateStatement, record: Record, deps: WriteDeps, ch
     None: another subject, another slot, and no thing in common."""
     if deps.settings.contradiction_cosine:
         return _open_versions(find_rivals(candidate, record, deps), changes)[:NEAR]
-    nearest = find_nearest(candidate, record, deps)
+    (nearest,) = find_nearest([(candidate, record)], deps)
     predicate, things = canonical_predicate(candidate.predicate), _named_things(candidate)
     close = _known_statements(candidate, record, nearest, deps, changes)
     slot = [one for one in close if one.subject == candidate.subject and canonical_predicate(one.predicate) == predicate]

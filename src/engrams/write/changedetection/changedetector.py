@@ -20,12 +20,14 @@ from engrams.write.changedetection.distinctthings import is_about_another
 from engrams.write.changedetection.pairfeatures import read_messages
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
-from engrams.write.relatedstatements import STATEMENTS, scopes_in_reach
+from engrams.write.relatedstatements import STATEMENTS, find_highest, scopes_in_reach
 
 if TYPE_CHECKING:
     from engrams.write.changedetection.pairfeatures import Embed
 
 _Said: TypeAlias = tuple[str, str, datetime]
+_Facts: TypeAlias = dict[str, Sequence[Record]]
+"""Facts by the id of the message that they came from."""
 _SAID = (Kind.TURN, Kind.NOTE)
 _NEAREST = 10
 _LATEST = 3
@@ -93,17 +95,18 @@ class ChangeDetector:
         """Close or mark what new statements end, in their order.
 
         A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
+        facts: _Facts = {}
         for record, detected in self._detect(records):
-            self._end(record, detected, changes)
+            self._end(record, detected, changes, facts)
 
-    def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet) -> None:
-        told = self._find_facts(record) if detected else ()
+    def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet, facts: _Facts) -> None:
+        told = self._find_facts(record, facts) if detected else ()
         for found in detected:
-            if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old), told, record.text):
+            if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old, facts), told, record.text):
                 continue
             reason = f"a later statement ends it, probability {found.probability:.2f}"
             certain = found.probability >= self._settings.close_at
-            ended, others = self._split_facts(found, changes)
+            ended, others = self._split_facts(found, changes, facts)
             whole = certain and not (found.partly or others)
             for fact in ended:
                 if certain:
@@ -171,20 +174,21 @@ class ChangeDetector:
             for place, record in enumerate(records)
         ]
         pools = self._store.seek_all(queries)
-        return [[pool.ids[place] for place in (-(pool.bm + pool.cos)).argsort(kind="stable")[: _NEAREST + _SPARE]] for pool in pools]
+        return [[pool.ids[place] for place in find_highest(pool.bm + pool.cos, _NEAREST + _SPARE)] for pool in pools]
 
-    def _split_facts(self, found: DetectedChange, changes: DigestChangeSet) -> tuple[Sequence[Record], Sequence[Record]]:
+    def _split_facts(self, found: DetectedChange, changes: DigestChangeSet, facts: _Facts) -> tuple[Sequence[Record], Sequence[Record]]:
         """Split the open facts into those that end and those that stay.
         All stay where it is not clear which one is meant."""
-        open_ = [fact for fact in changes.add_stored(self._find_facts(found.old)) if fact.status is Status.ACTIVE]
+        open_ = [fact for fact in changes.add_stored(self._find_facts(found.old, facts)) if fact.status is Status.ACTIVE]
         own = set(terms(found.clause))
         meant = [fact for fact in open_ if any(set(terms(quote.quote)) <= own for quote in fact.evidence if quote.source == found.old.id)]
         return (meant, [fact for fact in open_ if fact not in meant]) if len(meant) == 1 else ((), open_)
 
-    def _find_facts(self, source: Record) -> Sequence[Record]:
-        return self._store.find(
-            RecordQuery(scopes_in_reach(source.scope.owner), STATEMENTS, sources=(source.id,), limit=_MOST_FACTS)
-        ).records
+    def _find_facts(self, source: Record, known: _Facts) -> Sequence[Record]:
+        if source.id not in known:
+            query = RecordQuery(scopes_in_reach(source.scope.owner), STATEMENTS, sources=(source.id,), limit=_MOST_FACTS)
+            known[source.id] = self._store.find(query).records
+        return known[source.id]
 
 
 def _is_other_slot(old: Sequence[Record], new: Sequence[Record], text: str) -> bool:

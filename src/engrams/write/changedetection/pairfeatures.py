@@ -37,14 +37,15 @@ _MOST_WORDS = 400
 class _CueTable:
     """Lookup of cue words by word, stem, phrase and string.
 
-    ``longest``: words of the longest phrase; ``widest``: characters of the longest string."""
+    ``lengths``: numbers of words of the phrases that begin with a word; ``widest``: characters of the longest string.
+    ``gapped``: patterns, each with letters that it begins with."""
 
     words: Mapping[str, tuple[int, ...]]
     stems: Mapping[str, tuple[int, ...]]
     phrases: Mapping[str, tuple[int, ...]]
     strings: Mapping[str, tuple[int, ...]]
-    gapped: tuple[tuple[int, re.Pattern[str]], ...]
-    longest: int
+    gapped: tuple[tuple[int, str, re.Pattern[str]], ...]
+    lengths: Mapping[str, tuple[int, ...]]
     widest: int
 
 
@@ -56,14 +57,19 @@ def _load_table() -> _CueTable:
     for place, cue in enumerate(_CUES.values()):
         for word in cue["words"]:
             if " " in word and ("*" in word or "?" in word):
-                gapped.append((place, re.compile(r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*"))))
+                lead = re.split(r"[ *?]", word)[0]
+                gapped.append((place, lead, re.compile(r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*"))))
                 continue
             table, key = (phrases, word) if " " in word else (stems, word[:-1]) if word.endswith("*") else (words, word)
             table[key] = (*table.get(key, ()), place)
         for text in cue["strings"]:
             strings[text] = (*strings.get(text, ()), place)
-    longest, widest = max(key.count(" ") + 1 for key in phrases), max(map(len, strings))
-    return _CueTable(words, stems, phrases, strings, tuple(gapped), longest, widest)
+    lengths: dict[str, set[int]] = {}
+    for phrase in phrases:
+        first, *more = phrase.split(" ")
+        lengths.setdefault(first, set()).add(1 + len(more))
+    following = {word: tuple(sorted(some)) for word, some in lengths.items()}
+    return _CueTable(words, stems, phrases, strings, tuple(gapped), following, max(map(len, strings)))
 
 
 @text_cache(1 << 14)
@@ -85,11 +91,11 @@ def count_cues(folded: str) -> list[int]:
     for at, word in enumerate(words):
         for place in _find_word(word):
             counts[place] += 1
-        for end in range(at + 2, min(at + table.longest, len(words)) + 1):
-            for place in table.phrases.get(" ".join(words[at:end]), ()):
+        for length in table.lengths.get(word, ()):
+            for place in table.phrases.get(" ".join(words[at : at + length]), ()) if at + length <= len(words) else ():
                 counts[place] += 1
-    for place, pattern in table.gapped:
-        counts[place] += bool(pattern.search(folded))
+    for place, lead, pattern in table.gapped:
+        counts[place] += lead in folded and bool(pattern.search(folded))
     if not folded.isascii() and _HAN.search(folded):
         for at in range(min(len(folded), _MOST_WORDS)):
             for size in range(1, min(table.widest, len(folded) - at) + 1):

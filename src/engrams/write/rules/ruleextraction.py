@@ -112,7 +112,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
     times = clausedates.find_spans(text, speech.said_at)
     names = speech.names
     last: ClauseSubject | None = None
-    said = list(split_sentences(text, begin))
+    said = split_sentences(text, begin)
     for sentence, following in zip(said, [*said, None][1:], strict=True):
         if sentence.modality != "asserted":
             continue

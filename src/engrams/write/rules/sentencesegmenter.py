@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Literal, TypeAlias
 
+from engrams.text.textcaches import text_cache
 from engrams.write.candidatestatement import Modality
 
 _LONGEST = 6000
@@ -100,8 +101,13 @@ def mask_text(text: str) -> str:
     return masked.replace("’", "'").replace("‘", "'")
 
 
-def split_sentences(text: str, begin: int = 0) -> Iterator[TextSentence]:
-    """Yield sentences from ``begin`` on, in order, with their modality."""
+@text_cache(64)
+def split_sentences(text: str, begin: int = 0) -> tuple[TextSentence, ...]:
+    """Split into sentences from ``begin`` on, in order, with their modality."""
+    return tuple(_iter_sentences(text, begin))
+
+
+def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
     masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
     whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"

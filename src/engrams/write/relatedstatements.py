@@ -100,7 +100,7 @@ def find_nearest(said: Sequence[tuple[CandidateStatement, Record]], deps: WriteD
 
 
 def find_highest(scores: Floats, most: int) -> list[int]:
-    """Find the places of the highest scores, highest first; the first of equals."""
+    """Find the places of the highest scores; the first of equals."""
     import numpy as np
 
     if len(scores) <= most:

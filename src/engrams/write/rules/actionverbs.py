@@ -194,11 +194,7 @@ def _interpret_listed(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> 
         rest = rest[1:]
     prep = rest[0].lower if rest and rest[0].lower in PREPOSITIONS | {"to"} else ""
     sense = VERBS.get((clause.verb, prep))
-    if (
-        sense is None
-        or (clause.tense == "can" and clause.verb not in _ABLE | {"use"})
-        or (clause.verb == "have" and clause.tense == "progressive")
-    ):
+    if sense is None or (clause.tense == "can" and clause.verb not in _ABLE) or (clause.verb == "have" and clause.tense == "progressive"):
         return None
     target = rest[1:] if prep else rest
     if clause.verb == "work" and prep == "as":
@@ -380,7 +376,6 @@ _SPECIAL: dict[str, _Special] = {
     "have": _interpret_possession,
     "go": _interpret_going,
     "turn": lifeevents.interpret_age_reached,
-    **dict.fromkeys(("build", "compile", "test", "lint", "format", "bundle", "manage"), lifeevents.interpret_tool),
     "become": lifeevents.interpret_becoming,
     "break": lifeevents.interpret_breakup,
     "split": lifeevents.interpret_breakup,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engrams.write.rules.clauseend import FINITE, find_clause_end, is_work
+from engrams.write.rules.clauseend import find_clause_end, is_work
 from engrams.write.rules.clausesubject import LEAD, MARKERS, find_subject
 from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma
 from engrams.write.rules.sentencesegmenter import ClauseToken, Person, Tense
@@ -97,8 +97,6 @@ def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
     if (
         "past" in known[1] and "base" not in known[1] and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
     ) or lower in ("went", "moved"):
-        return at
-    if known[1] == {"ing"} and not any(word.lower in FINITE for word in words[at + 1 :]):
         return at
     return _NONE
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engrams.write.rules.clausemeaning import (
     ClauseMeaning,
     UtteranceContext,
@@ -192,13 +194,16 @@ def interpret_switch(clause: EnglishClause, words: tuple[ClauseToken, ...], _: U
     return ClauseMeaning("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
 
 
-def interpret_tool(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
-    """Interpret ``we build this with Bazel``."""
-    at = next((i for i, word in enumerate(words[:3]) if word.lower in ("with", "using")), None)
-    tool = cut_at_preposition(words[at + 1 :]) if at is not None else ()
-    if clause.tense != "present" or clause.negated or clause.person == "other" or len(tool) != 1 or not is_concrete(tool):
-        return None
-    return ClauseMeaning("uses", "technical", tool, confidence=0.8, importance=0.6)
+_TOOLED = frozenset(("build", "bundle", "compile", "format", "lint", "manage", "test"))
+
+
+def name_tool(clause: EnglishClause) -> EnglishClause:
+    """Read ``we build this with Bazel`` as ``we use Bazel``."""
+    at = next((i for i, word in enumerate(clause.rest[:3]) if word.lower in ("with", "using")), None)
+    tool = cut_at_preposition(clause.rest[at + 1 :]) if at is not None else ()
+    if clause.verb not in _TOOLED or clause.tense != "present" or clause.negated or len(tool) != 1 or not is_concrete(tool):
+        return clause
+    return clause if clause.person == "other" else replace(clause, verb="use", surface="use", rest=tool)
 
 
 def interpret_retirement(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:

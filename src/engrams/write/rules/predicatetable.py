@@ -162,7 +162,7 @@ CHATTER = word_set("""
     find leave set make do pour cherish relate send share deserve count dare respond answer reply reflect focus follow hold face value treat
     root cheer pray admire respect envy doubt recommend suggest encourage wanna end turn call seek strive tend experience mess picture
     embrace
-    describe explain inspire motivate request confirm provide receive understand ensure include refer review note
+    describe explain decide inspire motivate request confirm provide receive understand ensure include refer review note
     """)
 
 # Chatter verbs that state a fact as a past event with an object.
@@ -232,4 +232,32 @@ VAGUE = word_set("""
     effort shot try go same thought thoughts trouble issue issues problem problems error errors mistake mistakes bed sleep plan plans
     reason news people person others guys everyone folks
     memories memory
+    """)
+
+# Nouns that say nothing by themselves: "a place", "an experience".
+HOLLOW = VAGUE | word_set("""
+    ability adventure advice ambition ambitions aspect attitude battle boost challenge challenges chat chance chances conversation
+    details difference dream dreams effect emotions energy event events experience experiences feature features feedback goal goals
+    growth happiness heart hurdles impact inspiration issue journey joy kinds leads life luck milestone option options opportunities
+    opportunity others passion path performance place places possibilities potential power praise process progress project projects
+    purpose response result results scenery setback setbacks side situation skill skills space spot stories story strength strengths
+    struggle struggles style success support surprise talent talents task tasks tips topic topics tour treat trip turnout value version
+    world times code copy copies recipe list sample meetings hearts fingers games response responses
+    addition offers win items flavor team big better best bigger great good nice top anyway fine lovely new own whole real different special
+    exciting huge
+    """)
+
+# Things that need no more than "the": there is one of them in a life.
+KNOWN_THINGS = word_set("""
+    sea ocean beach outdoors mountains rain snow sun summer winter spring fall autumn piano guitar violin drums clarinet countryside city
+    woods forest sky moon internet gym theater theatre opera arts doctor dentist vet hospital museum zoo library supermarket airport
+    church kids children wife husband family dog cat army navy military police news bus train subway weekend weekends holidays morning
+    mornings
+    evening evenings night nights
+    """)
+
+# Technical acronyms are common nouns: "the API" needs a name.
+ACRONYMS = word_set("""
+    api apis css html js ui ux url urls sql dom http https json xml csv pdf ip id ids ssl tls dns cdn mvp seo crud orm cli ide cpu gpu ram
+    pr qa ci cd db sdk app svg cors csrf get post put delete ok
     """)

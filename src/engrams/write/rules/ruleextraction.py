@@ -22,8 +22,10 @@ from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
+from engrams.write.rules.lifeevents import name_tool
 from engrams.write.rules.predicatetable import RELATIONS
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense, TextSentence, split_sentences, tokens
+from engrams.write.rules.standalone import stands_alone
 from engrams.write.rules.thingfacts import extract_thing, split_thing
 
 _MOST = 24
@@ -74,6 +76,9 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
         return []
     if speech.speaker != "the user" and not _OWN.search(line[1:]):
         return []  # advice to the other speaker
+    head, addressed, _ = line.partition(",")
+    if addressed and head.lower() in speech.names:
+        return []
     words = to_third_person(line, 0, len(line), (), speech.speaker)
     evidence, (subject, predicate, thing) = (speech.evidence(line),), split_thing(line, speech)
     return [
@@ -124,13 +129,14 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged or _is_supposed(text[sentence.start : whole.start], whole):
                 continue
-            clause = replace(whole, rest=drop_addressee(whole.rest, names))
+            clause = name_tool(replace(whole, rest=drop_addressee(whole.rest, names)))
             subject = _resolve_subject(clause, text, speech, last)
             if subject is None:
                 continue
             if clause.person == "other":
                 last = subject
-            found += [_apply_correction(candidate, clause, words, text) for candidate in _read_clause(clause, text, subject, speech, times)]
+            made = _read_clause(clause, text, subject, speech, times)
+            found += [_apply_correction(one, clause, words, text) for one in made if stands_alone(one, clause, words, text, times)]
     return found
 
 

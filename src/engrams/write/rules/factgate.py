@@ -31,7 +31,7 @@ def is_sound(candidate: CandidateStatement) -> bool:
 
 
 def _is_cut(text: str) -> bool:
-    """True for a piece of a quotation, of brackets or of a list."""
+    """True for a piece of a quotation, bracket or list."""
     if text.count('"') % 2 or text.count("“") != text.count("”") or text.count("(") != text.count(")"):
         return True
     return (text.count("'") == 1 and text.endswith("'")) or _is_cut_list(text)

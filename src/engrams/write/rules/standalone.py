@@ -65,7 +65,8 @@ _BROKEN = re.compile(r"\s*(?:[`\"“<(\[{]|https?:)")
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """Words between two edges. ``link``: the preposition before them; ``opener``: their determiner, empty for none."""
+    """Words between two edges.
+    ``link``: the preposition before them; ``opener``: their determiner, empty for none; ``start``: the place behind it."""
 
     link: str
     opener: str
@@ -76,7 +77,7 @@ class NounPhrase:
 def stands_alone(
     candidate: CandidateStatement, clause: EnglishClause, sentence: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]
 ) -> bool:
-    """Check that the clause was taken whole and names what it is about.
+    """Check that a clause is whole and names its things.
     A lasting state needs no more; an event also a name, number, date, own or new thing."""
     if candidate.kind not in (Kind.FACT, Kind.PREFERENCE) or candidate.reason.endswith((" aside", " relation")):
         return True
@@ -98,7 +99,7 @@ def stands_alone(
 
 
 def _is_substantial(candidate: CandidateStatement, clause: EnglishClause, phrases: Sequence[NounPhrase], text: str, *, dated: bool) -> bool:
-    """True for a lasting state, an event with an anchor, and a plan or habit in several words."""
+    """True for lasting states, anchored events, and plans in several words."""
     if clause.tense == "future":
         return dated
     anchored = dated or any(_is_anchor(phrase, text) for phrase in phrases)
@@ -139,7 +140,7 @@ def _points_away(words: Sequence[ClauseToken], text: str) -> bool:
 
 
 def _names_before(words: Sequence[ClauseToken], pointer: str, text: str) -> bool:
-    """True where the same clause names what a pronoun stands for: ``my app to make it faster``."""
+    """True for a pronoun explained before: ``my app to make it faster``."""
     before = words[-1].lower if words else ""
     if pointer in ("them", "their", "they"):
         return any(_is_telling(word) and (word.lower in _PEOPLE or word.lower.endswith(_PLURAL)) for word in words if word.text.islower())
@@ -161,7 +162,7 @@ def _begins_clause(before: str, word: str) -> bool:
 
 
 def _is_whole(clause: EnglishClause, sentence: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]) -> bool:
-    """True if nothing before or behind the clause was cut off, and nothing is missing in it."""
+    """True if nothing of the clause was cut off or is missing."""
     kept = trim_trailing(clause.rest)
     lost = [word.lower for word in clause.rest[len(kept) :] if word.lower not in _FILLERS and word.text[0].isalnum()]
     stranded = len(lost) == 1 and lost[0] in PREPOSITIONS and any(word.lower in ("i", "we") for word in kept)
@@ -187,7 +188,7 @@ def _is_broken(words: Sequence[ClauseToken]) -> bool:
 
 
 def _hangs_on(clause: EnglishClause, sentence: Sequence[ClauseToken]) -> bool:
-    """True for a clause that needs the words before it: ``During Thanksgiving, we``."""
+    """True where words before are needed: ``During Thanksgiving, we``."""
     first = min([clause.start, *(word.start for word in clause.lead)])
     before = [word for word in sentence if word.end <= first]
     if _IDIOMS.search(" ".join(word.lower for word in before)):
@@ -241,7 +242,7 @@ def _is_known(phrases: Sequence[NounPhrase], text: str, *, dated: bool) -> bool:
 
 
 def _says_what(phrase: NounPhrase, following: NounPhrase | None) -> bool:
-    """True for an object with content, its own or that of what follows: ``a chat with Anna``."""
+    """True for an object with content: ``a chat with Anna``."""
     told = following is not None and _has_telling(following) and following.opener != "the"
     more = (
         told
@@ -257,7 +258,7 @@ def _says_what(phrase: NounPhrase, following: NounPhrase | None) -> bool:
 
 
 def _is_definite(phrase: NounPhrase, following: NounPhrase | None, text: str, *, anchored: bool) -> bool:
-    """True for "the …" that a stranger can tell: described, completed or one of a kind."""
+    """True for "the …" described, completed or one of a kind."""
     if len(phrase.words) == 1 and phrase.words[0].lower in KNOWN_THINGS:
         return True
     if sum(_is_telling(word) for word in phrase.words) > (1 if anchored else 2):
@@ -292,7 +293,7 @@ def _is_name(word: ClauseToken) -> bool:
 
 
 def _is_anchor(phrase: NounPhrase, text: str) -> bool:
-    """True for a name, a thing of one's own, a relative, and a new thing."""
+    """True for a name, an own or new thing, or a relative."""
     if _has_name(phrase, text) or phrase.opener in _REGULAR:
         return True
     owned = phrase.opener in ("my", "our") or phrase.opener in _INDEFINITE

@@ -34,6 +34,13 @@ _.itersize
 _.total_tokens
 _.should_exit
 _.on_message_complete
+_.on_message_begin
+_.on_header
+_.on_headers_complete
+_.on_body
+_.pause_writing
+_.resume_writing
+_.handle_async_request
 
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
 PlainVerbTools

@@ -25,6 +25,10 @@ class Drop:
     """Break the connection off."""
 
 
+class Close:
+    """End the connection."""
+
+
 @dataclass
 class Raw:
     """``script`` is what the next answers are made of: bytes are written, an Event is waited for, Drop breaks off."""
@@ -66,6 +70,8 @@ class Raw:
         for step in self.script:
             if isinstance(step, Drop):
                 writer.transport.abort()
+                return False
+            if isinstance(step, Close):
                 return False
             if isinstance(step, bytes):
                 writer.write(step)

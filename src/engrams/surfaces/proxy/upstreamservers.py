@@ -16,6 +16,7 @@ from starlette.responses import Response
 from engrams.errors import SettingsError
 from engrams.settings import ServeSettings
 from engrams.surfaces.proxy.apierrors import error_response
+from engrams.surfaces.proxy.upstreamtransport import UpstreamTransport
 from engrams.types import Json
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
@@ -59,11 +60,13 @@ class UpstreamServer:
         if self._base.scheme not in ("http", "https") or not self._base.host:
             raise SettingsError(f"{setting} must be an http or https URL.", hint="For example http://localhost:11434/v1.")
         self._key, self._setting, self._fails = key, setting, False
+        near = self._base.host in _HERE
         self._client = httpx2.AsyncClient(
+            transport=UpstreamTransport() if near and self._base.scheme == "http" else None,
             timeout=httpx2.Timeout(timeout, connect=min(_CONNECT_SECONDS, timeout)),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             # A company's proxy (HTTP_PROXY) does not lead to a model server on this machine.
-            trust_env=self._base.host not in _HERE,
+            trust_env=not near,
         )
 
     @property

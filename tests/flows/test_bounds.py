@@ -42,6 +42,7 @@ BOUNDS = {
     "session.contextdelivery._MOST": 10_000,
     "session.workingtier._MOST": 1_000,
     "store.index.ownerindex._VIEWS": 8,
+    "store.sqlite.store._KEPT": 64,
     "store.sqlite.dialect._LARGEST": 200_000,
     "surfaces.http.apikeyauth._MAX_CALLERS": 10_000,
     "surfaces.http.requestobservers._OWNERS": 1_000,

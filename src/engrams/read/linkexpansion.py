@@ -184,10 +184,8 @@ def group_hits(
             if hit.score > turn.score:
                 parts = hit.parts if whole else {**turn.parts, "fact": hit.score - turn.score}
                 by_id[source] = replace(turn, score=hit.score, parts=parts)
-    kept = [by_id[hit.record.id] for hit in hits if hit.record.id not in merged]
-    kept = [_attach_facts(hit, derived.get(hit.record.id, ()), refined, now, as_of, asked) for hit in kept]
-    alone = {hit.record.id for hit in kept}
-    kept = [replace(hit, facts=tuple(fact for fact in hit.facts if fact.id not in alone)) if hit.facts else hit for hit in kept]
+    alone = {hit.record.id: by_id[hit.record.id] for hit in hits if hit.record.id not in merged}
+    kept = [_attach_facts(hit, derived.get(name, ()), refined, now, as_of, asked, alone) for name, hit in alone.items()]
     return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
 
 
@@ -264,7 +262,7 @@ def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | 
 
 
 def _is_among(hit: Hit, ids: set[str]) -> bool:
-    return hit.record.id in ids or any(fact.id in ids for fact in hit.facts)
+    return hit.record.id in ids or (bool(hit.facts) and any(fact.id in ids for fact in hit.facts))
 
 
 def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) -> dict[str, list[Record]]:
@@ -303,11 +301,17 @@ def _is_refined_by(fact: Record, newer: Record | None) -> bool:
 
 
 def _attach_facts(
-    hit: Hit, facts: Sequence[Record], refined: Mapping[str, Record], now: datetime, as_of: AsOf | None, asked: Collection[str]
+    hit: Hit,
+    facts: Sequence[Record],
+    refined: Mapping[str, Record],
+    now: datetime,
+    as_of: AsOf | None,
+    asked: Collection[str],
+    alone: Collection[str],
 ) -> Hit:
     """Attach facts; a turn is superseded if all its facts are.
     A refined fact is so only if what refined it is.
-    ``asked``: words that tell which of them count."""
+    ``asked``: words that tell which of them count; ``alone``: ids of facts that are hits of their own, which are not attached."""
     if not facts:
         return hit
     said = (fact for fact in facts if fact.kind is not Kind.EPISODE)
@@ -315,7 +319,8 @@ def _attach_facts(
     if asked:
         quoting = [fact for fact in quoting if any(set(terms(quote.quote)) & set(asked) for quote in fact.evidence)] or quoting
     over = bool(quoting) and all(_is_over(refined.get(fact.id, fact), now, as_of) for fact in quoting)
-    return replace(hit, facts=tuple(facts), status=Status.SUPERSEDED if over else hit.record.status)
+    own = tuple(fact for fact in facts if fact.id not in alone)
+    return replace(hit, facts=own, status=Status.SUPERSEDED if over else hit.record.status)
 
 
 def _is_over(fact: Record, now: datetime, as_of: AsOf | None) -> bool:

@@ -39,8 +39,9 @@ def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery
     if not passes.any():
         return 0.0
     words = np.minimum(pool.bm / _content_share(prepared), 1)
-    both = (np.maximum(pool.cos, 0) + words) / 2
-    near = np.where(pool.embedded & (prepared.seek.vector is not None), both, _WORDS_ALONE * words)
+    near = _WORDS_ALONE * words
+    if prepared.seek.vector is not None:
+        near = np.where(pool.embedded, (np.maximum(pool.cos, 0) + words) / 2, near)
     if prepared.answering:
         near = near + _ANSWERING * fill_column(pool, prepared.answering)
     named = _NAMED if prepared.cues.people else 0.0

@@ -12,7 +12,6 @@ from engrams.store.sql.namedqueries import SqlConnection, fetch_one, stream_rows
 from engrams.text.normalize import fold
 
 if TYPE_CHECKING:
-    from engrams.ports import CandidateSearchQuery
     from engrams.store.index import OwnerSearchIndex
 
 
@@ -43,12 +42,6 @@ class PostgresDialect:
 
     def find(self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         return {term: number for term in terms if index.state.postings.holds(number := number_term(term))}
-
-    def find_now(
-        self, connection: SqlConnection, index: OwnerSearchIndex, seek: CandidateSearchQuery, terms: Collection[str]
-    ) -> tuple[int, Mapping[str, int]]:
-        last = seek.last_change or fetch_one(connection, "last_change", seek.reach.owner.key)[0]
-        return last or 0, self.find(connection, index, terms)
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))

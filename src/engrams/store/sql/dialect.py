@@ -10,7 +10,6 @@ from engrams.store.sql.namedqueries import SqlConnection
 from engrams.types import Scope
 
 if TYPE_CHECKING:
-    from engrams.ports import CandidateSearchQuery
     from engrams.store.index import OwnerSearchIndex
 
 T = TypeVar("T")
@@ -85,12 +84,6 @@ class SqlDialect(Protocol):
 
     def find(self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         """Look up the numbers of query terms that an index may hold."""
-        ...
-
-    def find_now(
-        self, connection: SqlConnection, index: OwnerSearchIndex, seek: CandidateSearchQuery, terms: Collection[str]
-    ) -> tuple[int, Mapping[str, int]]:
-        """Look up the owner's last change besides, by one statement at most."""
         ...
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:

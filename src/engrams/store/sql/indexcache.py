@@ -145,16 +145,16 @@ class OwnerIndexCache:
     def _catch_up(
         self, seeks: Sequence[CandidateSearchQuery], cached: _CachedIndex, key: _Key, condition: SqlClause
     ) -> tuple[Mapping[str, int], Integers | None]:
-        """Bring an index up to date, by one statement where nothing changed.
+        """Bring an index up to date, at once where nothing changed.
 
         Numbers of the queries' terms, and of the rows that a filter allows."""
         first, known = seeks[0], cached.index.state.last_change
         owner, words = first.reach.owner, set[str]().union(*map(_list_words, seeks))
         if known and not condition.text:
             with self._database.asking(owner) as connection:
-                last, numbers = self._dialect.find_now(connection, cached.index, first, words)
-            if last <= known:
-                return numbers, None
+                last = first.last_change or fetch_one(connection, "last_change", owner.key)[0] or 0
+                if last <= known:
+                    return self._dialect.find(connection, cached.index, words), None
         with self._database.reading(owner) as connection:
             if not known:
                 self._map_file(connection, cached, key)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
 
 if TYPE_CHECKING:
-    from engrams.ports import CandidateSearchQuery
     from engrams.store.index import OwnerSearchIndex
 
 
@@ -76,12 +75,6 @@ class SqliteDialect:
 
     def find(self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
-
-    def find_now(
-        self, connection: SqlConnection, _index: OwnerSearchIndex, seek: CandidateSearchQuery, terms: Collection[str]
-    ) -> tuple[int, Mapping[str, int]]:
-        (_, last), *numbers = fetch_all(connection, "find_terms_now", seek.reach.owner.key, _to_json_list(terms))
-        return last or 0, dict(numbers)
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         terms = decode_terms(connection, fetch_one(connection, "lexemes_of", number)[0])

@@ -101,10 +101,6 @@ INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SE
 -- name: find_terms
 SELECT term, id FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
 
--- name: find_terms_now
-SELECT '', max(changed) FROM records WHERE owner = ?
-UNION ALL SELECT term, id FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
-
 -- name: add_terms
 INSERT INTO lexicon (term) SELECT value FROM json_each(?) RETURNING term, id;
 

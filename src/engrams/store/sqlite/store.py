@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from engrams.ports import Clock
+from engrams.ports import Clock, ReachSurvey, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sql import linkqueries, recordqueries
+from engrams.store.sql.namedqueries import fetch_composed, fetch_one
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
+from engrams.text.textcaches import register_cache
 from engrams.types import Edge, EdgeType, Json, Record, Scope
+
+_KEPT = 64
+
+
+class SurveyCache:
+    """Last survey of each reach, valid until the owner's next change."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, ScopeReach], ReachSurvey] = OrderedDict()
+        register_cache(self)
+
+    def find(self, generation: int, reach: ScopeReach, last_change: int) -> ReachSurvey | None:
+        """Find the survey kept after this change of this file."""
+        kept = self._kept.get((generation, reach))
+        return kept if kept is not None and kept.last_change == last_change else None
+
+    def keep(self, generation: int, reach: ScopeReach, survey: ReachSurvey) -> ReachSurvey:
+        """Keep a survey, and return it."""
+        self._kept[generation, reach] = survey
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return survey
+
+    def cache_clear(self) -> None:
+        """Forget all: purged names must not stay in memory."""
+        self._kept.clear()
 
 
 class SqliteStore(SqlStore):
@@ -23,6 +52,10 @@ class SqliteStore(SqlStore):
 
     _database: SqliteDatabase
 
+    def __init__(self, database: SqliteDatabase, settings: StoreSettings, clock: Clock) -> None:
+        super().__init__(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
+        self._surveys = SurveyCache()
+
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
         """Open a database file, or one in memory.
@@ -31,7 +64,16 @@ class SqliteStore(SqlStore):
         beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file."""
         place = None if path == ":memory:" else Path(path).expanduser()
         database = SqliteDatabase(place, settings, clock)
-        return cls(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
+        return cls(database, settings, clock)
+
+    def survey(self, reach: ScopeReach) -> ReachSurvey:
+        """Count speakers after changes only: an owner may have thousands of scopes."""
+        with self._database.asking(reach.owner) as connection:
+            last, generation = fetch_one(connection, "last_change", reach.owner.key)[0] or 0, self._database.generation
+            if kept := self._surveys.find(generation, reach, last):
+                return kept
+            rows = fetch_composed(connection, *recordqueries.build_speakers(reach))
+            return self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
 
     def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Read edges, then records: quicker than a statement that finds both."""

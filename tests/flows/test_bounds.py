@@ -74,7 +74,7 @@ REMEMBERED = {
     "write.changedetection.pairfeatures._read_values": 1 << 12,
     "write.changedetection.pairfeatures._count_tasks": 1 << 12,
     "write.changedetection.pairfeatures._shape": 1 << 12,
-    "write.rules.sentencesegmenter.split_sentences": 64,
+    "write.rules.sentencesegmenter._split": 64,
     "text.terms._to_term": 1 << 16,
     "write.rulereconciliation._tokens": 16_384,
     "write.rulereconciliation.object_terms": 16_384,

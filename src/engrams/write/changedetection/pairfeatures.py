@@ -130,11 +130,13 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class MessageClause:
-    """One clause with what is read from it."""
+    """One clause with what is read from it.
+    ``cues``: counts; ``present``: 1 for each that is there, else 0."""
 
     text: str
     words: frozenset[str]
     cues: tuple[int, ...]
+    present: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,8 @@ def _read_parts(text: str, pieces: Sequence[str], speaker: str, at: datetime, ro
 
 @text_cache(1 << 13)
 def _read_clause(text: str) -> MessageClause:
-    return MessageClause(text, frozenset(terms(text)), tuple(count_cues(fold(text))))
+    counts = count_cues(fold(text))
+    return MessageClause(text, frozenset(terms(text)), tuple(counts), tuple(float(count > 0) for count in counts))
 
 
 def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[str, float]) -> list[float]:
@@ -227,9 +230,7 @@ def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[st
     quoted = frozenset(terms(new.quoted)) if new.quoted else frozenset()
     features.append(float(bool(quoted & old.whole.words)))
     features.extend(float(min(count, 3)) for count in new.whole.cues)
-    features.extend(float(count > 0) for count in told.cues)
-    features.extend(float(count > 0) for count in old.whole.cues)
-    features.extend(float(count > 0) for count in near.cues)
+    features += (*told.present, *old.whole.present, *near.present)
     cue = dict(zip(NAMES, new.whole.cues, strict=True))
     features.extend(_combine(cue, old, new))
     features.extend(_echoes(old, new, near.words))

@@ -119,16 +119,15 @@ def _is_verb_after(word: ClauseToken) -> bool:
     )
 
 
+_NO_NAMES = MARKERS | LEAD | ADVERBS | DETERMINERS | PREPOSITIONS | PRONOUN | _SUBORDINATE
+
+
 def _match_named(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     end = at + 1
     while end < len(words) and end < at + 3 and words[end].text[0].isupper() and words[end].text.isalpha():
         end += 1
     head = words[at].lower
-    if (
-        end >= len(words)
-        or head in MARKERS | LEAD | ADVERBS | DETERMINERS | PREPOSITIONS | PRONOUN | _SUBORDINATE
-        or not words[at].text.isalpha()
-    ):
+    if end >= len(words) or head in _NO_NAMES or not words[at].text.isalpha():
         return None
     if (known := find_lemma(head)) and (head.endswith("ing") or known[1] & {"base", "past"}) and head not in names:
         return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from engrams.text.textcaches import text_cache
 from engrams.write.candidatestatement import Modality
@@ -48,8 +48,11 @@ _TAG = re.compile(
 _IMAGINED = re.compile(
     r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|whenever|every time|each time|unless|suppose|supposing|imagine|pretend"
     r"|assuming|assume|what if"
-    r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b"
-    r"|\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
+    r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b",
+    re.IGNORECASE,
+)
+_INVENTED = re.compile(
+    r"\bin (?:my|the|a|this|our) (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
     r"|\b(?:my|the) character\b",
     re.IGNORECASE,
 )
@@ -101,9 +104,13 @@ def mask_text(text: str) -> str:
     return masked.replace("’", "'").replace("‘", "'")
 
 
-@text_cache(64)
 def split_sentences(text: str, begin: int = 0) -> tuple[TextSentence, ...]:
     """Split into sentences from ``begin`` on, in order, with their modality."""
+    return _split(text, begin)
+
+
+@text_cache(64)
+def _split(text: str, begin: int) -> tuple[TextSentence, ...]:
     return tuple(_iter_sentences(text, begin))
 
 
@@ -120,7 +127,7 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
                 yield TextSentence(piece, start, "question", True)
                 continue
         modality = whole
-        if modality == "asserted" and _IMAGINED.search(piece):
+        if modality == "asserted" and (_IMAGINED.match(piece) or _INVENTED.search(piece)):
             modality = "hypothetical"
         yield TextSentence(piece, start, modality, asked)
 
@@ -230,8 +237,9 @@ _SPLIT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseToken:
+class ClauseToken(NamedTuple):
+    """Word or mark with its position; a tuple, since thousands are made."""
+
     text: str
     lower: str
     start: int

@@ -38,6 +38,7 @@ _LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
 _FAVORITES = {word: english for language in _LANGUAGES for word, english in language.favorites.items()}
 _PROPERTIES = {word: english for language in _LANGUAGES for word, english in language.properties.items()}
 _CUES = {language.code: re.compile(language.cue, re.IGNORECASE) for language in _LANGUAGES}
+_ANY_CUE = re.compile("|".join(f"(?:{language.cue})" for language in _LANGUAGES), re.IGNORECASE)
 _HYPOTHETICAL = {language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES}
 
 
@@ -69,6 +70,8 @@ def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
 def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
     """Extract statements in German, Spanish, French or Chinese.
     None where the first 2,000 characters hold no first person of these languages."""
+    if not _ANY_CUE.search(text[:2000]):
+        return []
     languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
     if not languages:
         return []

@@ -16,6 +16,7 @@ import engrams
 from engrams import aio, errors, ports, settings, types
 from engrams.engine import MemoryEngine
 from engrams.store.sql import rowconversion, whereclauses
+from engrams.surfaces import adapters
 from engrams.tend.importexport import ImportCounts
 
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"
@@ -78,6 +79,7 @@ def python_page() -> str:
     """Fill the template."""
     parts: Mapping[str, Callable[[], str]] = {
         "package": _package,
+        "adapters": _adapters,
         "open": lambda: _callable("engrams.open", engrams.open),
         "settings": _settings,
         "engine": lambda: _prose(MemoryEngine),
@@ -96,6 +98,11 @@ def python_page() -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------- sections
+
+
+def _adapters() -> str:
+    """Name the adapters of agent frameworks."""
+    return ", ".join(f"`{name}`" for name in sorted(adapters._MODULES))  # noqa: SLF001
 
 
 def _package() -> str:

@@ -21,11 +21,13 @@ _VERSION = re.compile(r'version=\\?"\w+|("tokens": \d+, )?"version": "\w*')
 """The hash of ids, and the tokens of a text that holds it."""
 
 
-def command(home: Path, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run one command line on a home."""
+def command(
+    home: Path, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run one command line on a home, in a folder."""
     env = {**os.environ, **(environ or {})}
     line = [*ENTRY, words[0], "--home", str(home), *words[1:]]
-    return subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, env=env)
+    return subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, env=env, cwd=folder)
 
 
 def same(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:

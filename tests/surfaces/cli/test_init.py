@@ -131,11 +131,11 @@ def test_another_server_is_asked_for_its_key(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
         asked: list[str] = []
-        monkeypatch.setattr(init.typer, "confirm", lambda text, **_: asked.append(text) or True)
+        monkeypatch.setattr(init.typer, "confirm", lambda text, *_, **__: asked.append(text) or True)
         assert setup(tmp_path) == 0
         written = {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted", "api_key": "sk-typed"}
         assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"] == written
-        assert f"sent to {model.url}, which is this machine" in asked[0]
+        assert f"sent to {model.url}, which is this machine" in asked[0] and "proxy in front" in asked[1]
         assert "sk-typed" not in capsys.readouterr().out
 
 
@@ -145,3 +145,15 @@ class _Terminal:
 
     def read(self) -> str:
         return ""
+
+
+def test_the_proxys_upstream_is_written_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--proxy` writes the server as the upstream too; without it the line to do so has its address."""
+    with ScriptedModel() as model:
+        assert setup(tmp_path, "--url", model.url, "--no-test") == 0
+        assert f"engrams serve --upstream {model.url}" in capsys.readouterr().out
+        assert "serve" not in tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
+        assert setup(tmp_path, "--url", model.url, "--no-test", "--proxy", "--json") == 0
+        assert json.loads(capsys.readouterr().out)["proxy"] is True
+        written = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
+        assert written["serve"]["upstream"].startswith(model.url) and written["chat"]["model"] == "scripted"

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from engrams import open as opened
+from engrams.surfaces.adapters.itemjournal import FrameworkItem, FrameworkItemJournal, make_silent_item
+
 HIT = {
     "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",
     "role", "external_id", "caption", "facts", "parts", "outdated",
@@ -354,3 +357,13 @@ def test_projects_are_listed(engrams: Any) -> None:
     engrams("add", "Tea is better than coffee")
     assert engrams("projects", "--json").json == {"projects": [{"name": "", "memories": 1}, {"name": "alpha", "memories": 2}]}
     assert engrams("projects").out.split() == ["project", "memories", "1", "alpha", "2"]
+
+
+def test_bookkeeping_of_frameworks_is_not_listed(engrams: Any, home: Path) -> None:
+    """Calls of tools that a framework keeps in its conversation are listed only with every status."""
+    with opened(home=home, jobs__workers=0) as memory:
+        journal = FrameworkItemJournal(memory, ("user", "ann"), "test", {}, "monday")
+        journal.append([FrameworkItem({"a": 1}, "The key is under the blue pot."), make_silent_item({"call": "search"})])
+    assert texts(engrams("list", "--kind", "turn", "--json")) == ["The key is under the blue pot."]
+    assert texts(engrams("list", "--kind", "turn", "--json", "--role", "tool")) == []
+    assert texts(engrams("list", "--kind", "turn", "--json", "--status", "all")) == ["[item]", "The key is under the blue pot."]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.ipc.serving import ENTRY, command, served
+from tests.ipc.serving import ENTRY, answered, command, served
 
 import engrams
 from engrams import demo
@@ -33,7 +33,7 @@ def hooked(home: Path, event: dict[str, str], *arguments: str) -> subprocess.Com
     return subprocess.run([sys.executable, "-c", script], input=json.dumps(event), capture_output=True, text=True, timeout=60)
 
 
-def test_the_server_answers(served_home: Path) -> None:
+def test_the_server_answers(served_home: Path, tmp_path: Path) -> None:
     """Prompts, answers and ends of sessions go to the server; what it has comes back; the hook loads no engine."""
     first = hooked(served_home, {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX, "cwd": "/a"}, "--project", ".")
     assert (first.returncode, first.stdout, first.stderr) == (0, "", "asked\n")
@@ -49,6 +49,16 @@ def test_the_server_answers(served_home: Path) -> None:
     # A transcript that is not written yet holds nothing to read.
     unwritten = {"session_id": "s3", "transcript_path": "/none/t.jsonl", "cwd": "/a", "last_assistant_message": "Bye."}
     assert [hooked(served_home, {**unwritten, "hook_event_name": name}).stderr for name in ("SessionStart", "Stop")] == ["asked\n"] * 2
+    # A command of a folder is answered for its project, and no other folder sees what it stored.
+    boat, house = (tmp_path / name for name in ("boat", "house"))
+    (boat / "src").mkdir(parents=True)
+    (boat / ".git").mkdir()
+    house.mkdir()
+    project = ("--user", "ann", "--project", ".", "--verbose")
+    assert answered(command(served_home, "add", *project, "The rudder is new.", folder=boat / "src"))
+    for folder, found in ((boat, True), (house, False)):
+        shown = command(served_home, "search", *project, "what about the rudder?", folder=folder)
+        assert answered(shown) and ("rudder is new" in shown.stdout) is found
     listed = command(served_home, "list", "--user", "ann", "--json")
     assert listed.stdout.count("Nice to meet Rex.") <= 1
 

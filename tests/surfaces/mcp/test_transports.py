@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,36 @@ async def test_a_process(home: Path, era: Era) -> None:
         assert "attic" in str(await call(memory, "memory_search", query="which window sticks?"))
     async with started("bob") as memory:
         assert (await call(memory, "memory_list"))["memories"] == []
+
+
+@pytest.mark.slow
+async def test_the_project_of_a_folder(home: Path, tmp_path: Path) -> None:
+    """`engrams mcp --project .` serves the project of the folder that it starts in; the hook and commands there share its memory."""
+    folders = {name: tmp_path / name for name in ("boat", "house")}
+    for folder in folders.values():
+        (folder / "src").mkdir(parents=True)
+        (folder / ".git").mkdir()
+
+    def started(folder: Path) -> Client:
+        arguments = [*ENGRAMS[1:], "mcp", "--home", str(home), "--user", "ann", "--project", "."]
+        return Client(StdioServerParameters(command=ENGRAMS[0], args=arguments, cwd=folder), read_timeout_seconds=60)
+
+    def run(folder: Path, name: str, *words: str, stdin: str = "") -> str:
+        line = [sys.executable, "-m", "engrams.surfaces.cli.entry", name, "--home", str(home), "--user", "ann", "--project", "."]
+        return subprocess.run([*line, *words], cwd=folder, input=stdin, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    async with started(folders["boat"] / "src") as memory:
+        await call(memory, "memory_add", text="The attic window sticks.")
+        # The running server answers commands of the folder, also from deeper inside it.
+        assert "attic" in run(folders["boat"], "search", "which window sticks?")
+        run(folders["boat"] / "src", "add", "The rudder is new.")
+        assert "rudder" in str(await call(memory, "memory_search", query="what about the rudder?"))
+        assert "attic" not in run(folders["house"], "search", "which window sticks?")
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Which window sticks?", "cwd": str(folders["boat"])}
+        assert "attic" in run(folders["boat"], "hook", stdin=json.dumps(event))
+    async with started(folders["house"]) as memory:
+        assert (await call(memory, "memory_list"))["memories"] == []
+    assert json.loads(run(tmp_path, "projects", "--json"))["projects"] == [{"name": "boat", "memories": 2}]
 
 
 @contextmanager

@@ -127,6 +127,13 @@ def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
     set_values(file, "chat", {"provider": chat.provider, "url": chat.url, "model": chat.model, **key, **wait})
 
 
+def save_upstream(file: Path, url: str) -> None:
+    """Write the proxy's upstream into config.toml, and nothing else of it."""
+    from engrams.settings.configeditor import set_values
+
+    set_values(file, "serve", {"upstream": url})
+
+
 def describe_destination(chat: ChatSettings) -> str:
     """Say what memory sends to a model, and where that is."""
     if chat.provider == "none":

@@ -20,8 +20,9 @@ app = new_app()
 _RULES = """No language model: memory works at once, by rules. They find facts, preferences, plans and rules in plain sentences of six
 languages, close what is no longer true where a sentence says so, and search finds everything that was said. A model understands
 more; run `engrams init` again when there is one."""
-_CHAT = """To chat through memory name the model server as the upstream too: `engrams serve --upstream URL`, or `upstream` under [serve] in
-that file."""
+_CHAT = """To chat through memory: `engrams serve --upstream {url}`; `engrams init --proxy` writes the server as
+serve.upstream too."""
+_PROXIED = "serve.upstream is set too: `engrams serve` is the proxy in front of it, for all who reach that address."
 _NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
 _LEARN = 'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A running engrams serve needs a restart.'
 
@@ -36,6 +37,7 @@ def init(
         str | None, typer.Option(help="Key of the server; it is stored in config.toml.", show_default=False, metavar="KEY")
     ] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="Work by rules alone.")] = False,
+    proxy: Annotated[bool, typer.Option("--proxy", help="Write the server as serve.upstream too: `engrams serve` is its proxy.")] = False,
     no_test: Annotated[bool, typer.Option("--no-test", help="Do not ask the model to try it.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Take the first server and model found; ask nothing.")] = False,
 ) -> None:
@@ -57,11 +59,14 @@ def init(
     if asks and not typer.confirm(f"{connection.describe_destination(chat)} Write {file}?", default=True):
         raise typer.Abort
     connection.save_connection(file, chosen)
+    proxy = proxy or (asks and typer.confirm("Shall `engrams serve` be a proxy in front of it, so that programs chat with memory?", False))
+    if proxy:
+        connection.save_upstream(file, server.url)
     if options.json:
-        emit({"home": file.parent, "provider": server.provider, "url": server.url, "model": name, "tested": tested})
+        emit({"home": file.parent, "provider": server.provider, "url": server.url, "model": name, "tested": tested, "proxy": proxy})
         return
     where = "" if asks else f"{connection.describe_destination(chat)}\n"
-    say(f"{tested or clean(name)}\n{where}Written to {file}.\n{_LEARN}\n{_CHAT}")
+    say(f"{tested or clean(name)}\n{where}Written to {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}")
 
 
 def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[DiscoveredModelServer | None, str | None]:

@@ -12,6 +12,7 @@ from engrams.surfaces.cli.memoryformat import print_record, speaker_name
 from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say, to_json
 
 if TYPE_CHECKING:
+    from engrams.ports import Where
     from engrams.types import HistoryEntry, Scope
 
 app = new_app()
@@ -30,14 +31,17 @@ def list_(
     status: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only with this status (default: active). `all` for every one. Repeatable.", show_default=False, metavar="STATUS"
+            help="Only with this status (default: active). `all`: every one, and what agent frameworks keep for themselves. Repeatable.",
+            show_default=False,
+            metavar="STATUS",
         ),
     ] = None,
     order: Annotated[Literal["newest", "oldest"], typer.Option(help="The order.")] = "newest",
     after: Annotated[str, typer.Option(help="Go on after this id.", show_default=False, metavar="ID")] = "",
 ) -> None:
     """List memories by what they are, newest first."""
-    asked: dict[str, Any] = {"kinds": sift.kinds(), "where": sift.where(), "as_of": times.moment(), "text": text, "limit": limit}
+    where = sift.where() if "all" in (status or ()) else _without_bookkeeping(sift.where())
+    asked: dict[str, Any] = {"kinds": sift.kinds(), "where": where, "as_of": times.moment(), "text": text, "limit": limit}
     if status:
         asked["statuses"] = _parse_statuses(status)
     with options.open() as (engine, scope):
@@ -135,6 +139,15 @@ def print_history(entries: tuple[HistoryEntry, ...]) -> None:
                 say(
                     f"    {name}: {clean(str(old))} -> {clean(str(new))}" if old not in (None, "", []) else f"    {name}: {clean(str(new))}"
                 )
+
+
+def _without_bookkeeping(where: Where | None) -> Where:
+    """Leave out what agent frameworks keep for themselves."""
+    from engrams.ports import Condition, Where
+    from engrams.types import UNSEARCHED
+
+    kept = Where("not", (Condition(f"meta.{UNSEARCHED}", "exists", True), Condition("meta.item", "exists", True)))
+    return kept if where is None else Where("and", (where, kept))
 
 
 def _parse_statuses(given: list[str]) -> tuple[Any, ...]:

@@ -16,22 +16,23 @@ _SAMPLED = 40
 
 def top_slots(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
     """Indices of the ``width`` highest positive scores; the last of equals."""
-    # Zero is the commonest score, and a partition is slow among so many equals. Where many others are left, a sample gives a
-    # lower bound of the highest.
-    found = np.flatnonzero(scores > 0)
+    # Zero is the commonest score, and a partition is slow among so many equals. A sample gives a lower bound of the highest.
+    bound = np.float32(0)
+    if len(scores) > _SAMPLED * width:
+        sample = scores[:: len(scores) // (10 * width)]
+        some = sample[sample > 0]
+        place = len(some) - 1 - 4 * width * len(sample) // len(scores) - 8
+        if place >= 0:
+            bound = np.partition(some, place)[place]
+    found = np.flatnonzero(scores > bound)
+    if bound and len(found) < width:
+        found = np.flatnonzero(scores >= bound)
+        if len(found) >= width:
+            return _select(found, scores[found], bound, width)
+        found = np.flatnonzero(scores > 0)
     if len(found) <= width:
         return found
     some = scores[found]
-    if len(found) > _SAMPLED * width:
-        sample = some[:: len(some) // (10 * width)]
-        place = len(sample) - 1 - 4 * width * len(sample) // len(some) - 8
-        bound = np.partition(sample, place)[place]
-        above = some > bound
-        likely = np.count_nonzero(above)
-        if likely >= width:
-            found, some = found[above], some[above]
-        elif likely + np.count_nonzero(some == bound) >= width:
-            return _select(found, some, bound, width)
     return _select(found, some, np.partition(some, len(some) - width)[len(some) - width], width)
 
 

@@ -187,9 +187,11 @@ class OwnerSearchIndex:
             np.vecdot(columns.vectors, seek.vector, out=dots[:-1])
         else:
             dots = np.zeros(columns.size + 1, np.float32)
-            needed = unique_sorted(np.concatenate([slots, some.before, some.before2, some.after]))
-            needed = needed[needed >= 0]
-            dots[needed] = columns.dots(needed, seek.vector)
+            needed = np.zeros(columns.size + 1, np.bool_)
+            for neighbours in (slots, some.before, some.before2, some.after):
+                needed[neighbours] = True
+            found = np.flatnonzero(needed[:-1])
+            dots[found] = columns.dots(found, seek.vector)
         plain = dots[slots]
         if seek.alone:
             return plain, nothing, nothing

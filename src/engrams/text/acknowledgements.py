@@ -27,12 +27,15 @@ _FILLING = """
     c'est ca le les la fais tres beaucoup dir dank
     你 您 请 請 是 吧 啊 呀 就 这 這 样 樣
 """
+_THANKS = "thanks thank thx ty tysm cheers danke dank gracias merci grazie obrigado obrigada 谢 謝"
+_GOING_ON = "go continue proceed carry next again do makes mach weiter sigue hazlo continuez 继 繼"
 _ANSWER = "yes yeah yep yup no nope nah ja nein doch si oui non 是 对 對 不"
 
 ASSENT = frozenset(_ASSENT.split())
 """Words of thanks and assent; a text made of nothing else says nothing."""
 _WORDS = ASSENT | frozenset(_FILLING.split())
 _ANSWERS = frozenset(_ANSWER.split())
+_OPEN = _ANSWERS | frozenset(_GOING_ON.split())
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -47,3 +50,9 @@ def is_acknowledgement(text: str) -> bool:
 def is_answer(text: str) -> bool:
     """True for a yes or no, which means something beside its question."""
     return not _ANSWERS.isdisjoint(tokens(text))
+
+
+def is_thanks(text: str) -> bool:
+    """True for thanks that neither answer nor let somebody go on."""
+    words = set(tokens(text))
+    return is_acknowledgement(text) and not words.isdisjoint(_THANKS.split()) and words.isdisjoint(_OPEN)

@@ -23,6 +23,7 @@ SINGLE = word_set("""
     weight
     timezone nationality manager boss salary title major studies_at relationship hair_color eye_color native_language first_language
     username nickname pronouns zip postcode employer school landlord doctor dentist therapist bank
+    port version host branch room floor gate extension
     """)
 
 # Nouns for a property that a thing or person has one of: "my manager is X", "the deadline is Y".

@@ -149,6 +149,9 @@ def _reconcile_correction(candidate: CandidateStatement, slot: list[Record], kno
         wrong = _find_corrected(candidate, slot, near_by)
     else:
         wrong = [record for record in near_by if _denies_object(candidate, record)]
+    assumed = candidate.single and not is_single(candidate.predicate, candidate.subject, candidate.object)
+    if not wrong and assumed and candidate.extractor == "rules" and not candidate.wrong_value:
+        return ReconciliationResult("keep", candidate, reason="corrects nothing known")
     if not wrong:
         return _reconcile_statement(candidate, slot, known, 1.0)
     if (held := find_conflict(candidate, wrong)) is not None:

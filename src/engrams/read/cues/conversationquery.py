@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engrams.text.acknowledgements import is_thanks
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Turn
 
@@ -29,7 +30,8 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
         return ""
     lines = [_take_tail(said[place][1], min(tail, TAIL))]
     left = tail - len(lines[0])
-    for _, text in reversed(said[max(0, place - context) : place] if context > 0 else ()):
+    # Thanks end what was talked about; "go on" and "yes please" are about the messages before.
+    for _, text in reversed(said[max(0, place - context) : place] if context > 0 and not is_thanks(lines[0]) else ()):
         cut = text[:_BLOCK_CHARS]
         left -= len(cut) + 1
         if left < 0:

@@ -47,7 +47,11 @@ _WHOLE = re.compile(
     rf"{_ARTICLE} {_NAME} (?P<verb>{_VERB}(?: (?:on|at|in|under|to|auf|unter|en|sur|dans))?) (?P<value>[^,;!?\n]{{1,80}}?){_REST}",
     re.IGNORECASE,
 )
-_NO_THING = word_set("it he she they this that these those there everything something which what who i we you one")
+_CLAUSE = word_set("""
+    it he she they this that these those there everything something which what who i we you one is are was were has have and but or if when
+    because than und aber oder dass wenn y pero et mais que
+    """)
+_MOST_WORDS = 5
 _MINE = ("my", "our", "mi", "mis", "mon", "ma", "notre", "mein", "unser", "nuestr")
 
 
@@ -104,9 +108,9 @@ def _to_candidate(found: re.Match[str], piece: str, speech: UtteranceContext, *,
 
 
 def _is_thing(name: str) -> bool:
-    """True for a noun, not for a pronoun or a cut clause."""
-    first, last = name.lower().partition(" ")[0], name.lower().rpartition(" ")[2]
-    return first not in _NO_THING and last not in ("that", "which", "it", "i", "you", "we")
+    """True for a noun, not for a pronoun or a clause."""
+    words = name.lower().split()
+    return len(words) <= _MOST_WORDS and _CLAUSE.isdisjoint(words)
 
 
 def _name_predicate(found: re.Match[str]) -> str:

@@ -32,7 +32,7 @@ DERIVED = (
     ("I attended summer camp last year", ["The user attended summer camp in 2023"]),
     ("We went to Aspen for winter break in 2022", ["The user went to Aspen for winter break in 2022"]),
     # A day that names a thing is no date.
-    ("The honey is sold at the Saturday market.", ["The honey is sold at the Saturday market"]),
+    ("Our honey is sold at the Saturday market.", ["The user's honey is sold at the Saturday market"]),
     ("I bought a tent in the Black Friday sale", ["The user bought a tent in the Black Friday sale"]),
     ("I met Anna on Saturday", ["The user met Anna on 9 March 2024"]),
     # Two facts in one sentence are two.

@@ -83,10 +83,12 @@ def stands_alone(
         return True
     rest = tuple(word for word in clause.rest if not _is_timed(word, times))
     loosened = frozenset(("this", "these")) - set(candidate.text.lower().split())
+    if clause.owner and not _is_known_owner(clause):
+        return False
     if _points_away((*clause.owner[1:], *(word for word in rest if word.lower not in loosened)), text):
         return False
-    if candidate.single or candidate.predicate == "turns":
-        return not clause.owner or clause.owner[0].lower != "the" or _is_attribute(clause.owner[1:])
+    if (candidate.single and not (rest and rest[0].lower == "to")) or candidate.predicate == "turns":
+        return True
     if clause.verb == "play" and len(rest) == 2 and rest[0].lower == "the":
         rest = rest[1:]  # the oboe
     phrases = tuple(_split_phrases(rest))
@@ -114,9 +116,13 @@ def _is_substantial(candidate: CandidateStatement, clause: EnglishClause, phrase
     return told > 0 if clause.tense == "present" else told > 1 and clause.tense in _GOING_ON
 
 
-def _is_attribute(words: Sequence[ClauseToken]) -> bool:
-    """True for ``the project deadline``, not for ``the goal``."""
-    return words[-1].lower in ATTRIBUTES and any(word.lower not in HOLLOW for word in words)
+def _is_known_owner(clause: EnglishClause) -> bool:
+    """True unless only the talk tells the subject: ``the goal``, ``my dudes``."""
+    head, first = clause.owner[-1].lower, clause.owner[0].lower
+    if first == "the":
+        return head in ATTRIBUTES and any(word.lower not in HOLLOW for word in clause.owner[1:])
+    related = any(word.lower in RELATIONS or word.text[0].isupper() for word in clause.owner[1:])
+    return first not in ("my", "our") or clause.tense != "past" or related or head in ATTRIBUTES
 
 
 def _is_timed(word: ClauseToken, times: Sequence[TimeSpan]) -> bool:

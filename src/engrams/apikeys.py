@@ -1,19 +1,24 @@
-"""Store API keys as hashes, with owner, rights and expiry."""
+"""API keys as hashes, with owner, rights and expiry; quotas of requests."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
+import math
 import os
 import re
 import secrets
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
-from engrams.errors import InputError, NotFoundError, StoreError
+from engrams.errors import BudgetError, InputError, NotFoundError, StoreError
+from engrams.ports import WINDOWS, Clock, RequestLedger, RequestWindow, name_account
 from engrams.types import Scope
 
 PREFIX = "engrams_"
@@ -21,6 +26,12 @@ RIGHTS = ("read", "write", "admin", "proxy")
 """read: search, list, export. write: add, change, forget, erase, import. proxy: the upstream model server. admin: settings,
 metrics, the audit log of everybody, the safety log, everybody's feedback, reset."""
 
+_PARCELS = 50
+"""Parts of a quota that a process takes at once: small ones request by request, large ones without a write for each."""
+_MOST = 10_000
+"""Owners and keys whose parcels are held."""
+_TIMES = ("created_at", "expires_at", "revoked_at")
+_LIMITS = ("minute_requests", "daily_requests")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID = re.compile(rf"[{_ALPHABET}]{{12}}")
 _KEY = re.compile(rf"{PREFIX}([{_ALPHABET}]{{12}})_[A-Za-z0-9_-]{{43}}")
@@ -30,7 +41,8 @@ _KEY = re.compile(rf"{PREFIX}([{_ALPHABET}]{{12}})_[A-Za-z0-9_-]{{43}}")
 class ApiKey:
     """Hold one key's owner, rights and times.
 
-    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed."""
+    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed. ``minute_requests``, ``daily_requests``:
+    most of this key, over all processes; 0: no limit of its own."""
 
     id: str
     name: str
@@ -40,6 +52,8 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    minute_requests: int = 0
+    daily_requests: int = 0
 
     def is_live(self, now: datetime) -> bool:
         """Say if the key is neither revoked nor expired."""
@@ -61,10 +75,13 @@ class ApiKeyStore:
     def open(cls, home: Path) -> ApiKeyStore:
         return cls(home.expanduser() / "keys")
 
-    def add(self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0) -> tuple[ApiKey, str]:
+    def add(
+        self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0, requests: tuple[int, int] = (0, 0)
+    ) -> tuple[ApiKey, str]:
         """Add a key and return it with its secret.
 
-        The secret cannot be shown again. ``days`` until it expires; 0: never. InputError: there is no such right."""
+        The secret cannot be shown again. ``days`` until it expires; 0: never. ``requests``: most in a minute and in a day; 0: no limit.
+        InputError: there is no such right."""
         wrong = sorted(set(rights) - set(RIGHTS))
         if wrong or not rights:
             raise InputError(f"There is no right {', '.join(wrong) or 'given'}.", hint=f"Rights are {', '.join(RIGHTS)}.")
@@ -74,7 +91,7 @@ class ApiKeyStore:
         secret = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         ends = now + timedelta(days=days) if days > 0 else None
         ordered = tuple(right for right in RIGHTS if right in rights)
-        key = ApiKey(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends)
+        key = ApiKey(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends, None, *requests)
         self._write(key)
         return key, secret
 
@@ -105,7 +122,8 @@ class ApiKeyStore:
     def _read(self, id: str) -> ApiKey | None:
         try:
             held = json.loads((self._folder / f"{id}.json").read_text("utf-8"))
-            times = {name: held[name] and datetime.fromisoformat(held[name]) for name in ("created_at", "expires_at", "revoked_at")}
+            times: dict[str, Any] = {name: held[name] and datetime.fromisoformat(held[name]) for name in _TIMES}
+            times |= {name: int(held.get(name, 0)) for name in _LIMITS}
             return ApiKey(held["id"], held["name"], Scope.parse(held["owner"]), tuple(held["rights"]), held["digest"], **times)
         except FileNotFoundError:
             return None
@@ -114,8 +132,9 @@ class ApiKeyStore:
 
     def _write(self, key: ApiKey) -> None:
         """Write the whole file or nothing, readable by its owner only."""
-        times = {name: _to_iso(getattr(key, name)) for name in ("created_at", "expires_at", "revoked_at")}
-        held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times}
+        times = {name: _to_iso(getattr(key, name)) for name in _TIMES}
+        limits = {name: getattr(key, name) for name in _LIMITS}
+        held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times, **limits}
         try:
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             new = self._folder / f".{key.id}.{os.getpid()}.new"
@@ -135,3 +154,49 @@ def _hash_secret(secret: str) -> str:
 
 def _to_iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
+
+
+class RequestQuotaCounter:
+    """Counter of requests, which the store keeps for all processes and restarts.
+
+    A process that ends leaves the rest of its parcels unused: a fiftieth of the quota at most."""
+
+    def __init__(self, ledger: RequestLedger, clock: Clock) -> None:
+        self._ledger, self._clock = ledger, clock
+        self._lock = Lock()
+        self._left: OrderedDict[tuple[RequestWindow, str, str], int] = OrderedDict()
+
+    def acquire(self, name: str, limits: tuple[int, int], place: str) -> None:
+        """Count a request of an owner or key.
+        BudgetError: a limit is reached.
+
+        ``limits``: requests a minute and a day; 0: no limit. ``place``: how to raise it, in words."""
+        now, account = self._clock().astimezone(UTC), name_account(name)
+        for window, most in zip(WINDOWS, limits, strict=True):
+            if most and not self._take(window, now, account, most):
+                seconds = math.ceil(find_end(window, now) - now.timestamp())
+                raise BudgetError(
+                    f"All {most:,} requests a {window} are used up.",
+                    hint=f"Go on in {seconds:,} s; {place} raises the limit.",
+                    retry_after=seconds,
+                )
+
+    def _take(self, window: RequestWindow, now: datetime, account: str, most: int) -> bool:
+        key = (window, WINDOWS[window](now), account)
+        with self._lock:
+            left = self._left.pop(key, 0)
+            if left == 0:
+                parcel = max(1, most // _PARCELS)
+                left = min(parcel, most - (self._ledger.count_requests(window, now, account, parcel) - parcel))
+            # What is used up stays so until the window ends: nothing more is asked.
+            self._left[key] = left - 1 if left > 1 else 0 if left == 1 else -1
+            while len(self._left) > _MOST:
+                self._left.popitem(last=False)
+        return left > 0
+
+
+def find_end(window: RequestWindow, now: datetime) -> float:
+    """Seconds since 1970 at which a window ends."""
+    if window == "minute":
+        return (now.replace(second=0, microsecond=0) + timedelta(minutes=1)).timestamp()
+    return (now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)).timestamp()

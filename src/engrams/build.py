@@ -86,7 +86,9 @@ def open(
     if not settings.is_volatile and any(find_database(settings).parent.glob("engrams-restore-unfinished")):
         _finish_restore(settings)
     kept = store(settings, clock)
-    upkeep = UpkeepSchedule(settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use")
+    upkeep = UpkeepSchedule(
+        settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use", settings.quota
+    )
     model = choose_chat(settings.chat, clock, kept, upkeep) if chat is None else inject(chat, settings.chat, clock, kept, upkeep)
     embedder, judge = _embedder(settings, embedder), settings.rerank
     if settings.embed.cosine_model:

@@ -324,7 +324,7 @@ class EngineComponents:
         from engrams.tend.importruns import ImportRunRegistry
 
         root = Path(self.deps.settings.write.ignore_root or ".")
-        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock, root)
+        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock, root, self.deps.settings.quota)
         return ImportRunRegistry(target, purge, self.privacy.is_silent)
 
     @cached_property

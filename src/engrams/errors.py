@@ -97,6 +97,13 @@ class ModelError(EngramsError):
 class BudgetError(EngramsError):
     """A budget is used up."""
 
+    def __init__(self, message: str = "", *, hint: str = "", retry_after: float = 0.0) -> None:
+        """Set the message and the hint.
+
+        ``retry_after``: seconds until it is free again; 0: unknown, infinity: not by waiting."""
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
 
 class ClosedError(EngramsError):
     """The engine is closed."""

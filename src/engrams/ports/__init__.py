@@ -37,13 +37,17 @@ from engrams.ports.jobqueue import SWEEP as SWEEP
 from engrams.ports.jobqueue import TOPICS as TOPICS
 from engrams.ports.jobqueue import WAKE as WAKE
 from engrams.ports.jobqueue import WEBHOOK as WEBHOOK
+from engrams.ports.jobqueue import WINDOWS as WINDOWS
 from engrams.ports.jobqueue import Job as Job
 from engrams.ports.jobqueue import JobClaim as JobClaim
 from engrams.ports.jobqueue import JobFailure as JobFailure
 from engrams.ports.jobqueue import JobQueue as JobQueue
 from engrams.ports.jobqueue import ModelUsageLedger as ModelUsageLedger
+from engrams.ports.jobqueue import RequestLedger as RequestLedger
+from engrams.ports.jobqueue import RequestWindow as RequestWindow
 from engrams.ports.jobqueue import UpkeepGatekeeper as UpkeepGatekeeper
 from engrams.ports.jobqueue import UpkeepObstacle as UpkeepObstacle
+from engrams.ports.jobqueue import name_account as name_account
 from engrams.ports.memoryapi import MemoryApi as MemoryApi
 from engrams.ports.memoryapi import MemoryReader as MemoryReader
 from engrams.ports.memoryfiles import CORE_PIECE as CORE_PIECE
@@ -54,6 +58,7 @@ from engrams.ports.memoryfiles import DailyNoteWriter as DailyNoteWriter
 from engrams.ports.memoryfiles import MemoryFiles as MemoryFiles
 from engrams.ports.memoryfiles import NoteFlushRequest as NoteFlushRequest
 from engrams.ports.memoryfiles import Reason as Reason
+from engrams.ports.modelports import CHARGED_OWNER as CHARGED_OWNER
 from engrams.ports.modelports import ChatAnswer as ChatAnswer
 from engrams.ports.modelports import ChatMessage as ChatMessage
 from engrams.ports.modelports import ChatModel as ChatModel
@@ -93,6 +98,7 @@ from engrams.ports.recordstore import RecordQuery as RecordQuery
 from engrams.ports.recordstore import RecordStore as RecordStore
 from engrams.ports.recordstore import ScopeReach as ScopeReach
 from engrams.ports.recordstore import SessionRow as SessionRow
+from engrams.ports.recordstore import StorageUse as StorageUse
 from engrams.ports.recordstore import Where as Where
 from engrams.ports.recordstore import WriteBatch as WriteBatch
 from engrams.ports.sessionstore import CALIBRATION as CALIBRATION
@@ -107,5 +113,5 @@ from engrams.ports.sessionstore import SessionStore as SessionStore
 from engrams.ports.skillrecords import SkillRecordSource as SkillRecordSource
 
 
-class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, ModelUsageLedger, Protocol):
+class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, ModelUsageLedger, RequestLedger, Protocol):
     """One backend of all ports."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from hashlib import blake2b
+from typing import Literal, Protocol, TypeAlias
 
 from engrams.ports.recordstore import JobSpec
 from engrams.types import Meta
@@ -162,6 +163,28 @@ class UpkeepGatekeeper(Protocol):
 
     def serve_person(self) -> AbstractContextManager[None]:
         """Hold upkeep off while somebody waits for the same model."""
+        ...
+
+
+RequestWindow: TypeAlias = Literal["minute", "day"]
+WINDOWS: Mapping[RequestWindow, Callable[[datetime], str]] = {
+    "minute": lambda now: f"{now:%Y-%m-%dT%H:%M}",
+    "day": lambda now: f"{now:%Y-%m-%d}",
+}
+"""Name of the window that a moment (UTC) lies in; names sort by time."""
+
+
+def name_account(name: str) -> str:
+    """Account of an owner or key: a hash, which names nobody."""
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class RequestLedger(Protocol):
+    """Requests by account and window, shared by every process on the store."""
+
+    def count_requests(self, window: RequestWindow, now: datetime, account: str, number: int) -> int:
+        """Add to the requests of this window; the new total.
+        In one step that no other caller can come between. Adding nothing only looks."""
         ...
 
 

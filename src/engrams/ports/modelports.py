@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
@@ -110,6 +111,10 @@ class ChatAnswer:
     model: str = ""
     notes: tuple[str, ...] = ()
     cut: bool = False
+
+
+CHARGED_OWNER: ContextVar[str] = ContextVar("engrams_charged_owner", default="")
+"""Key of the owner for whom the model is asked here; his quota pays. Empty: nobody's does."""
 
 
 class ChatModel(Protocol):

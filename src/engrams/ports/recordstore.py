@@ -108,6 +108,15 @@ class OutboxEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageUse:
+    """Number of an owner's memories, and the bytes of their texts.
+    Of those not purged; texts with caption, summary and metadata. As a quota: the most of both; 0: no limit."""
+
+    records: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class WriteBatch:
     """Everything one write does, in ONE transaction: all of it or none.
     ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do.
@@ -116,7 +125,7 @@ class WriteBatch:
     it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
     own token. If it was spoken in since its ``last_active``, one to be closed stays active, any other is a conflict. ``states``: saved
     as ``OwnerStateStore.save_state`` does, each expecting its own token. ``repeatable``: a job that the same batch ends does it all again
-    where a power failure undoes it, so that it waits for no disk."""
+    where a power failure undoes it, so that it waits for no disk. ``quota``: BudgetError where an owner's memory grows beyond it."""
 
     actor: str
     reason: str
@@ -134,6 +143,7 @@ class WriteBatch:
     sessions: tuple[SessionRow, ...] = ()
     states: tuple[OwnerStateRow, ...] = ()
     repeatable: bool = False
+    quota: StorageUse = StorageUse()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +286,10 @@ class RecordStore(Protocol):
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         """The scopes that hold records; all owners' with None (administration only)."""
+        ...
+
+    def storage(self, owner: Scope) -> StorageUse:
+        """Measure what an owner's memory takes of a quota."""
         ...
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:

@@ -24,6 +24,7 @@ from engrams.ports import (
     OwnerStateStore,
     ProcessPeers,
     SessionRow,
+    StorageUse,
     Store,
     WriteBatch,
 )
@@ -148,6 +149,7 @@ class TurnIngester:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._model = model and settings.write.extract in ("auto", "llm")
         self._working = working
+        self._quota = StorageUse(settings.quota.records, settings.quota.bytes)
         self._injected = injected or InjectedContextFingerprints()
         self._incognito, self._unsaved = incognito or IncognitoSessions(), NoSaveRequestLog(store, self._injected.peers)
         self._ends_all = settings.sessions.end_on_close == "all" and not settings.is_volatile
@@ -208,7 +210,7 @@ class TurnIngester:
         records = tuple(put.record for put in puts)
         jobs = self._make_jobs(puts, scope, lease, quiet)
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
-        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows)
+        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows, quota=self._quota)
         entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
         self._note_spoken(session_rows)
         pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, entered.done.jobs, strict=True) if name))
@@ -227,7 +229,7 @@ class TurnIngester:
         if edited.text != record.text:
             followed = (*batch.changes, *cascade_changes(record, values, self._store, now, words))
             batch = replace(batch, changes=followed, jobs=self._make_edit_jobs(edited, lease))
-        done = self._store.commit(batch)
+        done = self._store.commit(replace(batch, quota=self._quota))
         job = _find_leased(batch.jobs, done.jobs, now)
         return RecordEditResult(edited, tuple(change.id for change in batch.changes), job)
 

@@ -17,6 +17,7 @@ from engrams.settings.background import UsageSettings as UsageSettings
 from engrams.settings.core import ChatSettings as ChatSettings
 from engrams.settings.core import EmbedSettings as EmbedSettings
 from engrams.settings.core import EncryptionSettings as EncryptionSettings
+from engrams.settings.core import QuotaSettings as QuotaSettings
 from engrams.settings.core import SizeLimitSettings as SizeLimitSettings
 from engrams.settings.core import StoreSettings as StoreSettings
 from engrams.settings.loader import TEST_FOLDER as TEST_FOLDER

@@ -29,7 +29,15 @@ from engrams.settings.background import (
     UpkeepSettings,
     UsageSettings,
 )
-from engrams.settings.core import ChatSettings, EmbedSettings, EncryptionSettings, SettingsSection, SizeLimitSettings, StoreSettings
+from engrams.settings.core import (
+    ChatSettings,
+    EmbedSettings,
+    EncryptionSettings,
+    QuotaSettings,
+    SettingsSection,
+    SizeLimitSettings,
+    StoreSettings,
+)
 from engrams.settings.read import DeliverySettings, LinkExpansionSettings, ReadSettings, RerankSettings
 from engrams.settings.serve import AuditSettings, CrisisLogSettings, FeedbackSettings, ServeSettings, SkillSettings, VaultSettings
 from engrams.settings.write import WriteSettings
@@ -58,6 +66,7 @@ class Settings(SettingsSection):
     incognito: bool = Field(False, description="Keep memory in this process only, with no trace on disk.")
     test: bool = Field(False, description="Keep everything in a home of its own, the folder test-mode of the home.")
     limits: SizeLimitSettings = SizeLimitSettings()
+    quota: QuotaSettings = QuotaSettings()
     store: StoreSettings = StoreSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     embed: EmbedSettings = EmbedSettings()

@@ -10,9 +10,10 @@ from typing import Any
 from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import ExportedEdge, ExportedRecord, ExportFormat, ImportFile, ParsedTurn, UnreadablePiece
-from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, StorageUse, Store, WriteBatch
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.entities.entityindex import EntityIndex
+from engrams.settings import QuotaSettings
 from engrams.types import IMPORTED, HistoryEntry, ImportOptions, Kind, Receipt, Record, Scope, Status, Turn
 from engrams.write.ignoredfiles import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
@@ -53,6 +54,7 @@ class ImportTarget:
     store: Store
     clock: Clock
     ignore_root: Path = Path()
+    quota: QuotaSettings = field(default_factory=QuotaSettings)
 
 
 def load(
@@ -233,7 +235,7 @@ def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, targe
         return
     told = {item.record.id: item.history for item in items if isinstance(item, ExportedRecord)}
     moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, ExportedRecord)]
-    store, now = target.store, target.clock()
+    store, now, quota = target.store, target.clock(), StorageUse(target.quota.records, target.quota.bytes)
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
     edges = [edge for item in items for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))]
     fresh = [record for record in moved if record.id not in known]
@@ -242,7 +244,7 @@ def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, targe
     states = (
         (replace(_restored_rows(store, scope.owner, mark)[-1], data={"ids": [record.id for record in fresh]}),) if mark and fresh else ()
     )
-    store.commit(WriteBatch("import", "restored from an export", now, puts=puts, edges=links, states=states))
+    store.commit(WriteBatch("import", "restored from an export", now, puts=puts, edges=links, states=states, quota=quota))
     report.stored += len(fresh)
     report.existing += len(moved) - len(fresh)
     report.edges += len(edges)

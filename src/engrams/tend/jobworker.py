@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
-from engrams.ports import Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGatekeeper
+from engrams.ports import CHARGED_OWNER, Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGatekeeper
 from engrams.settings import JobSettings
 
 _log = logging.getLogger(__name__)
@@ -178,9 +178,10 @@ class JobWorkerPool:
         None: there was none, or the models were cut off."""
         if self._cut_off:
             return None
-        self._notice_sleep()
         kinds = tuple(self._handlers.keys() - self._held_kinds())
         with self._shares.claiming() as crowded:
+            # Right before: a claim after a sleep that nobody noticed would take over living jobs.
+            self._notice_sleep()
             job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, kinds, id, crowded))
             if job is None:
                 return None
@@ -329,6 +330,7 @@ class JobWorkerPool:
 
     def run_leased(self, job: Job, work: Callable[[], Result]) -> Result | None:
         """Do the work of a leased job; None: its failure is recorded."""
+        charged = CHARGED_OWNER.set(find_owner(job.key))
         try:
             with self._leases.hold(job.lease):
                 return work()
@@ -347,6 +349,8 @@ class JobWorkerPool:
         except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
             _log.exception("job %s failed", job.kind)
             self._fail(job, f"{type(problem).__name__}: {problem}", self._backoff(job))
+        finally:
+            CHARGED_OWNER.reset(charged)
         return None
 
     def _backoff(self, job: Job) -> float:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engrams.ports import EXTRACT, KEPT, Job, ModelUsageLedger, Store, UpkeepGatekeeper
+from engrams.ports import EXTRACT, KEPT, Job, ModelUsageLedger, Store, UpkeepGatekeeper, name_account
 from engrams.read.readrequest import visible_scopes
-from engrams.settings import ChatSettings, Settings, UpkeepSettings
+from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings
 from engrams.types import Scope
 from engrams.write.extractiontiming import NEVER
 
@@ -19,12 +19,29 @@ _SOON = timedelta(hours=1)
 
 
 def build_stats(store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime) -> dict[str, Any]:
-    """Count memories, vectors and scopes; add today's model use.
+    """Count memories, vectors and scopes; add today's model use and the quota.
 
     Memories by status, kind, layer and tier; vectors by model."""
     counts = store.counts(None if scope is None else visible_scopes(scope))
     scopes = store.scopes(None if scope is None else scope.owner)
-    return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": load_spend(store, settings.chat, now)}
+    quota = {} if scope is None else measure_quota(store, scope.owner, settings.quota, now)
+    spent = load_spend(store, settings.chat, now)
+    return {**counts, "embedder": models["embedder"], "scopes": len(scopes), "spent": spent, "quota": quota}
+
+
+def measure_quota(store: Store, owner: Scope, quota: QuotaSettings, now: datetime) -> dict[str, dict[str, int]]:
+    """Measure an owner's use of each limit, by its setting."""
+    account, moment, stored = name_account(owner.key), now.astimezone(UTC), store.storage(owner)
+    calls, tokens = store.spend(f"{moment.date()} {account}", 0, 0)
+    used = {
+        "records": stored.records,
+        "bytes": stored.bytes,
+        "minute_requests": store.count_requests("minute", moment, account, 0) if quota.minute_requests else 0,
+        "daily_requests": store.count_requests("day", moment, account, 0) if quota.daily_requests else 0,
+        "daily_calls": calls,
+        "daily_tokens": tokens,
+    }
+    return {name: {"used": number, "limit": getattr(quota, name)} for name, number in used.items()}
 
 
 def build_status(store: Store, settings: Settings, models: Mapping[str, str], now: datetime, upkeep: UpkeepGatekeeper) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class ForwardingStore:
         self.slots = store.slots
         self.history = store.history
         self.scopes = store.scopes
+        self.storage = store.storage
         self.counts = store.counts
         self.changes = store.changes
         self.find_change = store.find_change
@@ -86,6 +87,7 @@ class ForwardingStore:
         self.cancel = store.cancel
         self.spend = store.spend
         self.record_pace = store.record_pace
+        self.count_requests = store.count_requests
         self.load_pace = store.load_pace
         self.load = store.load
         self.save = store.save

@@ -85,7 +85,7 @@ QUIET_DAMAGE = {
     "a term too few": "INSERT INTO postings(postings, rowid, terms) VALUES ('delete', 1, 'tea')",
     "a term too many": "INSERT INTO postings(rowid, terms) VALUES (99, 'nonsense')",
     "a wrong count": "UPDATE tallies SET total = total + 5",
-    "a count too many": "INSERT INTO tallies VALUES ('user/x', 'user/x', 'fact', 'semantic', 'recent', 'active', '', 1)",
+    "a count too many": "INSERT INTO tallies VALUES ('user/x', 'user/x', 'fact', 'semantic', 'recent', 'active', '', 1, 0)",
 }
 
 

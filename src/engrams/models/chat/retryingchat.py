@@ -26,7 +26,7 @@ from engrams.models.chat.structuredoutput import (
     wrap_schema,
 )
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
-from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger, ModelUsageMeter, estimate_tokens
+from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger, ModelUsageMeter, estimate_tokens, reserve_all
 from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import ChatAnswer, ChatMessage, ChatModelMeasurement, ChatRequest, ModelFollower
 from engrams.types import Json
@@ -211,7 +211,7 @@ class RetryingServerChat:
         call = ChatServerRequest(messages, seconds, schema, mode, run.limit, ask.temperature)
         prompt = sum(estimate_tokens(message.content) for message in messages)
         budgets = (*(self._upkeep.budgets() if self._upkeep else ()), self.budget)
-        days = [budget.reserve(prompt + run.limit) for budget in budgets]
+        days = reserve_all(budgets, prompt + run.limit)
         used, failures, start = 0, 1, time.monotonic()
         try:
             sent = self._server.send(call)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from engrams.errors import BudgetError
 from engrams.models.chat.usagemeter import DailyModelBudget
-from engrams.ports import CONDENSE, DREAM, GARDEN, REVIEW, ROLL, Clock, ModelUsageLedger, UpkeepObstacle
-from engrams.settings import UpkeepSettings
+from engrams.ports import CHARGED_OWNER, CONDENSE, DREAM, GARDEN, REVIEW, ROLL, Clock, ModelUsageLedger, UpkeepObstacle, name_account
+from engrams.settings import QuotaSettings, UpkeepSettings
 
 _KINDS = {"dream": (DREAM,), "garden": (GARDEN,), "review": (REVIEW,), "summary": (ROLL, CONDENSE)}
 _STEP = 0.2
@@ -26,9 +26,12 @@ class UpkeepSchedule:
 
     People are seen across processes: each holds a shared lock on ``mark`` while it waits for the model."""
 
-    def __init__(self, settings: UpkeepSettings, clock: Clock, ledger: ModelUsageLedger, mark: Path | None) -> None:
+    def __init__(
+        self, settings: UpkeepSettings, clock: Clock, ledger: ModelUsageLedger, mark: Path | None, quota: QuotaSettings | None = None
+    ) -> None:
         """Set up the schedule.
-        ``mark``: a file in the home (None: people of this home are not seen)."""
+        ``mark``: a file in the home (None: people of this home are not seen). ``quota``: of each owner."""
+        self._quota, self._ledger = quota or QuotaSettings(), ledger
         self.kinds = frozenset(kind for job in settings.jobs for kind in _KINDS[job])
         self._settings, self._clock, self._mark = settings, clock, mark
         self._budget = DailyModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger, "upkeep")
@@ -66,7 +69,14 @@ class UpkeepSchedule:
 
     def budgets(self) -> tuple[DailyModelBudget, ...]:
         """Budgets of a call made here besides that of all calls."""
-        return (self._budget,) if _IN_UPKEEP.get() else ()
+        return (*((self._budget,) if _IN_UPKEEP.get() else ()), *self._find_owner_budget())
+
+    def _find_owner_budget(self) -> tuple[DailyModelBudget, ...]:
+        owner, quota = CHARGED_OWNER.get(), self._quota
+        if not owner or not (quota.daily_calls or quota.daily_tokens):
+            return ()
+        account = f" {name_account(owner)}"
+        return (DailyModelBudget(self._clock, quota.daily_calls, quota.daily_tokens, self._ledger, "quota", account=account),)
 
     def wait_turn(self, closed: threading.Event) -> None:
         """Wait, within upkeep, until nobody else waits for the model.

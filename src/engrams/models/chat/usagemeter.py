@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
@@ -100,11 +100,17 @@ class DailyModelBudget:
     day can exceed the token limit, by no more than its own answer."""
 
     def __init__(
-        self, clock: Clock, calls: int = 0, tokens: int = 0, ledger: ModelUsageLedger | None = None, section: str = "chat"
+        self,
+        clock: Clock,
+        calls: int = 0,
+        tokens: int = 0,
+        ledger: ModelUsageLedger | None = None,
+        section: str = "chat",
+        account: str = "",
     ) -> None:
         """Set up a budget.
-        ``section``: that of its settings; each has an account of its own."""
-        self._section, self._account = section, "" if section == "chat" else f" {section}"
+        ``section``: that of its settings. ``account``: what is spent together, by default each section's."""
+        self._section, self._account = section, account or ("" if section == "chat" else f" {section}")
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
@@ -119,10 +125,10 @@ class DailyModelBudget:
         calls, used = self._ledger.spend(day, 1, 0)
         # A day is its own account, so a clock that goes back finds what that day has spent already.
         if self._calls and calls > self._calls:
-            self._release(day, tokens)
+            self.release(day, tokens)
             raise self._exhausted_error("calls", now)
         if self._tokens and used + held - tokens >= self._tokens:
-            self._release(day, tokens)
+            self.release(day, tokens)
             raise self._exhausted_error("tokens", now)
         return day
 
@@ -145,7 +151,8 @@ class DailyModelBudget:
     def _describe_limit(self, name: str) -> str:
         return f"today's {self._calls if name == 'calls' else self._tokens:,} {name} of {self._section}.daily_{name} are used up"
 
-    def _release(self, day: str, tokens: int) -> None:
+    def release(self, day: str, tokens: int) -> None:
+        """Give a reservation back whose call was not made."""
         self._ledger.spend(day, -1, 0)
         if self._tokens:
             self._ledger.spend(f"{day} held", 0, -tokens)
@@ -157,4 +164,19 @@ class DailyModelBudget:
         return BudgetError(
             f"Today's {self._calls if name == 'calls' else self._tokens:,} model {name} are used up.",
             hint=f"The budget resets at {reset:%Y-%m-%d %H:%M} UTC, {wait}.",
+            retry_after=(reset - now).total_seconds(),
         )
+
+
+def reserve_all(budgets: Sequence[DailyModelBudget], tokens: int) -> list[str]:
+    """Reserve a call in all budgets or none; the day of each.
+    BudgetError: one is used up."""
+    days: list[str] = []
+    try:
+        for budget in budgets:
+            days.append(budget.reserve(tokens))  # noqa: PERF401 - where one fails, those before are given back
+    except BudgetError:
+        for budget, day in zip(budgets, days, strict=False):
+            budget.release(day, tokens)
+        raise
+    return days

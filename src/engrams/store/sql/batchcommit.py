@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,8 +10,8 @@ from operator import attrgetter
 from typing import Any
 
 from engrams.clock import micros
-from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
+from engrams.errors import BudgetError, ConflictError, InputError, NotFoundError
+from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, StorageUse, WriteBatch
 from engrams.store.sql import jobqueue, linkqueries, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one, query
@@ -48,6 +49,7 @@ class BatchCommitter:
         self._existing: dict[str, str] = {}
         self._versions: dict[int, int] = {}
         self._changes: dict[str, int] = {}
+        self._used: dict[str, StorageUse] = {}
         self._dialect.begin(connection)
         kept = all(jobqueue.keep(connection, lease, payload) for lease, payload in batch.progress)
         if not kept or not all(jobqueue.finish(connection, lease, batch.at) for lease in batch.finish):
@@ -66,6 +68,7 @@ class BatchCommitter:
         for key, changed in self._changes.items():
             self._dialect.enter(connection, key)
             execute(connection, "set_changes", changed)
+            self._check_quota(Scope.parse(key))
         known = bool(batch.puts) and len(self._existing) == len(batch.puts)
         crisis = any(row.is_in_crisis for row in touched)
         made = tuple(
@@ -80,6 +83,22 @@ class BatchCommitter:
         self._dialect.enter(self._connection, self._owner)
         if self._owner not in self._changes:
             self._changes[self._owner] = int(fetch_one(self._connection, "lock_owner")[0])
+            if self._batch.quota != StorageUse():
+                self._used[self._owner] = recordqueries.measure_storage(self._connection, owner)
+
+    def _check_quota(self, owner: Scope) -> None:
+        """Refuse what makes an owner's memory larger than allowed; BudgetError."""
+        if owner.key not in self._used:
+            return
+        before, after = self._used[owner.key], recordqueries.measure_storage(self._connection, owner)
+        for name, what in (("records", "memories"), ("bytes", "bytes of text")):
+            most, grown = getattr(self._batch.quota, name), getattr(after, name)
+            if most and grown > max(most, getattr(before, name)):
+                raise BudgetError(
+                    f"Memory is full: {getattr(before, name):,} of {most:,} {what} are used, and this would make {grown:,}.",
+                    hint=f"Erase some for good (`engrams purge`), or raise `quota.{name}`.",
+                    retry_after=math.inf,
+                )
 
     # ------------------------------------------------------------------------------------------------------ new ones
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
 
+from engrams.ports import WINDOWS, RequestWindow
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_first, fetch_one
 from engrams.store.sql.rowconversion import decode_json, encode_json
 
 _DAYS_KEPT = 8
 _PACE_KEPT = 50
+_WINDOW_KEPT: Mapping[RequestWindow, timedelta] = {"minute": timedelta(minutes=2), "day": timedelta(days=_DAYS_KEPT)}
 
 
 def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> tuple[int, int]:
@@ -23,6 +26,20 @@ def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> t
 def read_spend(connection: SqlConnection, day: str) -> tuple[int, int]:
     """Totals of a day."""
     return int(fetch_one(connection, "spent", f"chat {day} calls")[0]), int(fetch_one(connection, "spent", f"chat {day} tokens")[0])
+
+
+def add_requests(connection: SqlConnection, window: RequestWindow, now: datetime, account: str, number: int) -> int:
+    """Add to the requests of a window; the new total.
+    Prunes old windows."""
+    total = int(fetch_one(connection, "spend", f"{window} {WINDOWS[window](now)} {account}", number)[0])
+    if total == number:
+        execute(connection, "prune_windows", f"{window} ", f"{window} {WINDOWS[window](now - _WINDOW_KEPT[window])}")
+    return total
+
+
+def read_requests(connection: SqlConnection, window: RequestWindow, now: datetime, account: str) -> int:
+    """Requests of a window."""
+    return int(fetch_one(connection, "spent", f"{window} {WINDOWS[window](now)} {account}")[0])
 
 
 def record_pace(connection: SqlConnection, model: str, seconds: float) -> None:

@@ -23,6 +23,9 @@ SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0);
 -- name: prune_spent
 DELETE FROM counters WHERE name LIKE 'chat %' AND name < ?;
 
+-- name: prune_windows
+DELETE FROM counters WHERE name >= ? AND name < ?;
+
 -- name: select_records
 SELECT id, role, speaker, session, external_id, superseded_by, subject, predicate, object, category,
     caption, summary, text, kind, layer, tier, status, scope,
@@ -228,6 +231,10 @@ SELECT DISTINCT scope FROM tallies WHERE owner = ? AND status <> 'purged' ORDER 
 -- name: tally_kinds
 SELECT status, kind, layer, tier, CAST(sum(total) AS BIGINT) FROM tallies;
 
+-- name: storage_use
+SELECT CAST(coalesce(sum(total), 0) AS BIGINT), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM tallies
+WHERE owner = ? AND status <> 'purged';
+
 -- name: tally_speakers
 SELECT speaker, CAST(sum(total) AS BIGINT) FROM tallies WHERE owner = ? AND status = 'active' AND speaker <> '';
 
@@ -241,7 +248,9 @@ WHERE status <> 'purged';
 
 -- name: recount
 WITH counted AS (
-    SELECT owner, scope, kind, layer, tier, status, speaker, count(*) FROM records GROUP BY 1, 2, 3, 4, 5, 6, 7)
+    SELECT owner, scope, kind, layer, tier, status, speaker, count(*),
+        sum(octet_length(text) + octet_length(caption) + octet_length(summary) + octet_length(meta))
+    FROM records GROUP BY 1, 2, 3, 4, 5, 6, 7)
 SELECT 1 WHERE EXISTS (SELECT * FROM counted EXCEPT SELECT * FROM tallies) OR EXISTS (SELECT * FROM tallies EXCEPT SELECT * FROM counted);
 
 -- name: add_edge

@@ -9,7 +9,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import InputError
-from engrams.ports import EMBED, ChangedRecords, Condition, FactSlot, JobSpec, OutboxEntry, RecordPage, RecordQuery, ScopeReach, Where
+from engrams.ports import (
+    EMBED,
+    ChangedRecords,
+    Condition,
+    FactSlot,
+    JobSpec,
+    OutboxEntry,
+    RecordPage,
+    RecordQuery,
+    ScopeReach,
+    StorageUse,
+    Where,
+)
 from engrams.store.sql import jobqueue, whereclauses
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
 from engrams.store.sql.rowconversion import decode_json, decode_record, encode_json, to_datetime, to_history_value
@@ -36,6 +48,11 @@ def find_changed(connection: SqlConnection, owner: Scope, after: int, limit: int
     """Records that changed after a change, in the order of their changes."""
     rows = fetch_all(connection, "changed_ids", owner.key, after, limit)
     return ChangedRecords(get_records(connection, owner, [id for id, _ in rows]), rows[-1][1] if rows else after)
+
+
+def measure_storage(connection: SqlConnection, owner: Scope) -> StorageUse:
+    """Memories of an owner that are not purged, and their bytes."""
+    return StorageUse(*fetch_one(connection, "storage_use", owner.key))
 
 
 def find_change(connection: SqlConnection, owner: Scope, back: int) -> int:

@@ -23,8 +23,10 @@ from engrams.ports import (
     ReachSurvey,
     RecordPage,
     RecordQuery,
+    RequestWindow,
     ScopeReach,
     SessionRow,
+    StorageUse,
     WriteBatch,
 )
 from engrams.settings import StoreSettings
@@ -93,6 +95,10 @@ class SqlStore:
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         with self._database.asking(owner) as connection:
             return recordqueries.list_scopes(connection, owner)
+
+    def storage(self, owner: Scope) -> StorageUse:
+        with self._database.asking(owner) as connection:
+            return recordqueries.measure_storage(connection, owner)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         with self._database.reading(reach.owner if reach else None) as connection:
@@ -234,6 +240,12 @@ class SqlStore:
             with self._database.reading(None) as connection:
                 return modelusage.read_spend(connection, day)
         return self._database.write(None, modelusage.add_spend, day, calls, tokens)
+
+    def count_requests(self, window: RequestWindow, now: datetime, account: str, number: int) -> int:
+        if number:
+            return self._database.write_unsynced(None, lambda connection: modelusage.add_requests(connection, window, now, account, number))
+        with self._database.asking(None) as connection:
+            return modelusage.read_requests(connection, window, now, account)
 
     def record_pace(self, model: str, seconds: float) -> None:
         self._database.write(None, modelusage.record_pace, model, seconds)

@@ -120,7 +120,9 @@ SELECT count(*) FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
 DELETE FROM tallies;
 
 -- name: fill_tallies
-INSERT INTO tallies SELECT owner, scope, kind, layer, tier, status, speaker, count(*) FROM records GROUP BY 1, 2, 3, 4, 5, 6, 7;
+INSERT INTO tallies SELECT owner, scope, kind, layer, tier, status, speaker, count(*),
+    sum(octet_length(text) + octet_length(caption) + octet_length(summary) + octet_length(meta))
+FROM records GROUP BY 1, 2, 3, 4, 5, 6, 7;
 
 -- name: drop_orphan_vectors
 DELETE FROM vectors WHERE record NOT IN (SELECT number FROM records);

@@ -65,7 +65,8 @@ CREATE INDEX records_believed ON records (
 CREATE INDEX records_predicate ON records (owner, predicate, recorded_at, subject) WHERE predicate <> '';
 CREATE UNIQUE INDEX records_external ON records (owner, scope, external_id) WHERE external_id <> '';
 
--- How many records there are of each sort, kept by triggers: counts, scopes and speakers need no scan.
+-- How many records there are of each sort, and the bytes of their texts, kept by triggers: counts, scopes, speakers and
+-- quotas need no scan.
 CREATE TABLE tallies (
     owner TEXT NOT NULL,
     scope TEXT NOT NULL,
@@ -75,23 +76,28 @@ CREATE TABLE tallies (
     status TEXT NOT NULL,
     speaker TEXT NOT NULL,
     total INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     PRIMARY KEY (owner, scope, kind, layer, tier, status, speaker)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER records_added AFTER INSERT ON records BEGIN
-    INSERT INTO tallies VALUES (new.owner, new.scope, new.kind, new.layer, new.tier, new.status, new.speaker, 1)
-    ON CONFLICT DO UPDATE SET total = total + 1;
+    INSERT INTO tallies VALUES (new.owner, new.scope, new.kind, new.layer, new.tier, new.status, new.speaker, 1,
+        octet_length(new.text) + octet_length(new.caption) + octet_length(new.summary) + octet_length(new.meta))
+    ON CONFLICT DO UPDATE SET total = total + 1, bytes = bytes + excluded.bytes;
 END;
 
-CREATE TRIGGER records_moved AFTER UPDATE OF scope, kind, layer, tier, status, speaker ON records BEGIN
-    UPDATE tallies SET total = total - 1
+CREATE TRIGGER records_moved
+AFTER UPDATE OF scope, kind, layer, tier, status, speaker, text, caption, summary, meta ON records BEGIN
+    UPDATE tallies SET total = total - 1,
+        bytes = bytes - (octet_length(old.text) + octet_length(old.caption) + octet_length(old.summary) + octet_length(old.meta))
     WHERE owner = old.owner AND scope = old.scope AND kind = old.kind AND layer = old.layer
         AND tier = old.tier AND status = old.status AND speaker = old.speaker;
     DELETE FROM tallies
     WHERE owner = old.owner AND scope = old.scope AND kind = old.kind AND layer = old.layer
         AND tier = old.tier AND status = old.status AND speaker = old.speaker AND total < 1;
-    INSERT INTO tallies VALUES (new.owner, new.scope, new.kind, new.layer, new.tier, new.status, new.speaker, 1)
-    ON CONFLICT DO UPDATE SET total = total + 1;
+    INSERT INTO tallies VALUES (new.owner, new.scope, new.kind, new.layer, new.tier, new.status, new.speaker, 1,
+        octet_length(new.text) + octet_length(new.caption) + octet_length(new.summary) + octet_length(new.meta))
+    ON CONFLICT DO UPDATE SET total = total + 1, bytes = bytes + excluded.bytes;
 END;
 
 -- One row a change; before and after are NULL for the first one, whose content follows from the later ones.

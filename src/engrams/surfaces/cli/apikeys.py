@@ -23,6 +23,8 @@ def add(
     options: GlobalOptions,
     right: Annotated[list[str], typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME")] = list(_RIGHTS),  # noqa: B006 - typer copies it
     days: Annotated[int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")] = 365,
+    minute: Annotated[int, typer.Option("--minute-requests", min=0, help="Requests a minute; 0: no limit.", metavar="N")] = 0,
+    daily: Annotated[int, typer.Option("--daily-requests", min=0, help="Requests a day (UTC); 0: no limit.", metavar="N")] = 0,
 ) -> None:
     """Create a key to one person's memory (--user).
 
@@ -33,7 +35,7 @@ def add(
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner
-    key, secret = ApiKeyStore.open(settings.home).add(name, owner, right, clock.now(), days)
+    key, secret = ApiKeyStore.open(settings.home).add(name, owner, right, clock.now(), days, (minute, daily))
     build.audit(settings).note("key.add", owner=owner.key, target=key.id)
     if options.json:
         emit({**_key_to_dict(key), "key": secret})
@@ -87,5 +89,5 @@ def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams key
 
 def _key_to_dict(key: object) -> dict[str, object]:
     """Return a key without its hash."""
-    names = ("id", "name", "owner", "rights", "created_at", "expires_at", "revoked_at")
+    names = ("id", "name", "owner", "rights", "created_at", "expires_at", "revoked_at", "minute_requests", "daily_requests")
     return {name: getattr(key, name) for name in names}

@@ -41,6 +41,15 @@ _JOB_NAMES = {
     "decay-sweep": "move old memories",
 }
 
+_QUOTA_WORDS = {
+    "records": "memories",
+    "bytes": "bytes of text",
+    "minute_requests": "requests this minute",
+    "daily_requests": "requests today",
+    "daily_calls": "model calls today",
+    "daily_tokens": "model tokens today",
+}
+
 Wait = Annotated[bool, typer.Option("--wait", help="Run waiting jobs first.")]
 
 
@@ -53,6 +62,7 @@ def stats(options: GlobalOptions, everyone: Annotated[bool, typer.Option("--all"
     if options.json:
         emit(numbers)
         return
+    _say_quota(numbers.pop("quota"), 10)
     for name, value in to_json(numbers).items():
         if isinstance(value, Mapping):
             words = PRODUCT if "layer" in name else {}
@@ -90,7 +100,7 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
             with _waiting(options, engine) as bar:
                 engine.updates.flush_sync(_WAIT)
                 engine.drain(_WAIT, bar)
-        state = to_json({**engine.status(), "nearness": engine.nearness.get(scope)})
+        state = to_json({**engine.status(), "nearness": engine.nearness.get(scope), "quota": engine.stats(scope)["quota"]})
     if options.json:
         emit(state)
         return
@@ -114,6 +124,7 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
     if state["pace"]["answers"]:
         say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
     say(f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')} today")
+    _say_quota(state["quota"], _WIDTH)
     if state["upkeep"]["waiting"]:
         say(f"{'upkeep'.ljust(_WIDTH)}  {_format_upkeep(state['upkeep'])}")
     if state["dead"]:
@@ -217,6 +228,13 @@ def format_pace(state: Mapping[str, Any]) -> str:
 def _format_spent(spent: Mapping[str, int], what: str) -> str:
     limit = spent[f"daily_{what}"]
     return f"{spent[what]:,} of {limit:,} {what}" if limit else f"{spent[what]:,} {what}"
+
+
+def _say_quota(quota: Mapping[str, Mapping[str, int]], width: int) -> None:
+    """Print the use of each limit that is set."""
+    for name, use in quota.items():
+        if use["limit"]:
+            say(f"{'quota'.ljust(width)}  {use['used']:,} of {use['limit']:,} {_QUOTA_WORDS[name]}")
 
 
 def _mask_password(value: Any) -> Any:

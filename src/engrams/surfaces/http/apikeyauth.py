@@ -15,8 +15,10 @@ from urllib.parse import quote
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore
+from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore, RequestQuotaCounter
+from engrams.errors import BudgetError
 from engrams.ports import Clock, ProcessPeers
+from engrams.settings import QuotaSettings
 from engrams.surfaces.http.permissiontable import OPEN, PROXY, OperationPermission, find_permission
 from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.rest.errors import make_problem
@@ -41,7 +43,7 @@ class ApiKeyMiddleware:
 
     def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rates: RequestRates, clock: Clock, audit: AuditLog) -> None:
         self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
-        self._failures, self._rate, self._noted = rates.failures, rates.callers, rates.noted
+        self._rates, self._failures, self._rate, self._noted = rates, rates.failures, rates.callers, rates.noted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,6 +55,8 @@ class ApiKeyMiddleware:
         key = self._keys.find(secret, self._clock()) if secret else None
         place = scope["client"][0] if scope.get("client") else ""
         answer = self._find_refusal(act, secret, key, place)
+        if answer is None and key is not None and self._rates.is_limited(key):
+            answer = await asyncio.to_thread(_find_excess, self._rates, act, key)
         if answer is not None:
             if secret and key is None:
                 scope[REFUSED_KEY] = True
@@ -143,11 +147,32 @@ class WrongKeyBackoff:
 
 
 class RequestRates:
-    """Counters of requests and wrong keys, of all processes of a server."""
+    """Counters of requests and wrong keys, of all processes of a server.
+    ``counter``: of the quotas of owners and keys, of all servers on the memory."""
 
-    def __init__(self, rate: float, peers: ProcessPeers) -> None:
+    def __init__(self, rate: float, peers: ProcessPeers, counter: RequestQuotaCounter, quota: QuotaSettings) -> None:
+        self._counter, self._owners = counter, (quota.minute_requests, quota.daily_requests)
         self.callers, self.noted = CallerRateLimiter(rate, peers, "requests"), CallerRateLimiter(1, peers, "refusals")
         self.failures = WrongKeyBackoff(peers)
+
+    def is_limited(self, key: ApiKey) -> bool:
+        """Say if requests of a key count against a quota."""
+        return any((*self._owners, key.minute_requests, key.daily_requests))
+
+    def charge(self, key: ApiKey) -> None:
+        """Count a request of a key.
+        BudgetError: its quota, or that of its owner, is used up."""
+        own = (key.minute_requests, key.daily_requests)
+        self._counter.acquire(key.id, own, "a key made with larger `--minute-requests` and `--daily-requests`")
+        self._counter.acquire(key.owner.key, self._owners, "`quota.minute_requests` or `quota.daily_requests`")
+
+
+def _find_excess(rates: RequestRates, act: OperationPermission, key: ApiKey) -> Response | None:
+    try:
+        rates.charge(key)
+    except BudgetError as problem:
+        return _to_response(act, 429, "Too Many Requests", problem.message, problem.hint, int(problem.retry_after))
+    return None
 
 
 def _slow_down(act: OperationPermission, seconds: int) -> Response:

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from engrams import __version__, build
-from engrams.apikeys import ApiKeyStore
+from engrams.apikeys import ApiKeyStore, RequestQuotaCounter
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
@@ -101,7 +101,7 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
         log_observer(engine.now) if serve.log == "json" else None,
     ]
     keys = ApiKeyStore.open(settings.home)
-    rates = RequestRates(serve.rate_limit, engine.peers)
+    rates = RequestRates(serve.rate_limit, engine.peers, RequestQuotaCounter(engine.store, engine.now), settings.quota)
     app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rates=rates, clock=engine.now, audit=log)
     app.add_middleware(OriginGuardMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
     app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
@@ -133,7 +134,12 @@ def status_of(fault: errors.EngramsError) -> int:
 
 def to_problem(fault: errors.EngramsError) -> Response:
     """Build an ``application/problem+json`` answer with message and hint."""
-    status = status_of(fault)
+    status, headers = status_of(fault), dict[str, str]()
+    if isinstance(fault, errors.BudgetError) and fault.retry_after:
+        if math.isinf(fault.retry_after):
+            status = 507
+        else:
+            headers["retry-after"] = str(math.ceil(fault.retry_after))
     body = {
         "type": "about:blank",
         "title": type(fault).__name__,
@@ -141,7 +147,7 @@ def to_problem(fault: errors.EngramsError) -> Response:
         "detail": fault.message,
         "hint": _HINTS.get(fault.hint, fault.hint),
     }
-    return Response(json.dumps(body), status, media_type="application/problem+json")
+    return Response(json.dumps(body), status, headers, media_type="application/problem+json")
 
 
 async def handle_error(_: Request, fault: Exception) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -28,14 +29,12 @@ _CHARACTERS = 24_000
 _LONG = 1000
 _CONTEXT = 600
 _KNOWN = 80
-_MOST = 24
-_GAPS = 20
+_MOST, _GAPS = 24, 20
 _RETRIES = 2
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
-_QUOTE = 280
-_WHOLE = 12
-"""Characters from which a quote can stand for its statement."""
+_QUOTE, _WHOLE = 280, 12
+"""Longest quote; characters from which one can stand for its statement."""
 _FUTURE = timedelta(days=50 * 365)
 """Longest time ahead at which something may begin; a later date is a mistake."""
 
@@ -369,7 +368,8 @@ def extract_in_lanes(
     nothing; ModelError or BudgetError where no lane is left. What both found of one message counts as a rule."""
     names = (only,) if only else LANES
     with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
-        done = list(pool.map(lambda name: _run_lane(name, records, briefing, chat, batch), names))
+        lanes = [pool.submit(copy_context().run, _run_lane, name, records, briefing, chat, batch) for name in names]
+    done = [lane.result() for lane in lanes]
     failed = [(name, lane.problem) for name, lane in zip(names, done, strict=True) if lane.problem is not None]
     if len(failed) == len(names):
         _, problem = failed[0]

@@ -51,7 +51,8 @@ _WHY = {
     412: "It no longer has the version of If-Match.",
     413: "The body is too large.",
     422: "The request is malformed, or what it asks is refused.",
-    429: "Too many requests; Retry-After says when to go on.",
+    429: "Too many requests, or a quota of the day is used up; Retry-After says when to go on.",
+    507: "Memory is as large as its quota allows.",
 }
 
 

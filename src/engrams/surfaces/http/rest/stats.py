@@ -22,11 +22,19 @@ class ScopeListResponse(BaseModel):
     scopes: list[list[str]]
 
 
+class QuotaUseResponse(BaseModel):
+    """Use of a quota of this person; limit 0: there is none."""
+
+    used: int
+    limit: int
+
+
 class MemoryStatsResponse(BaseModel):
     """Counts of memories by status, kind, layer, tier and scope.
 
     ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of memories
-    not purged that have a vector of the current model."""
+    not purged that have a vector of the current model. ``quota``: use of each limit of this person, by its setting; requests are counted
+    where they are limited."""
 
     status: dict[str, int]
     kind: dict[str, int]
@@ -38,6 +46,7 @@ class MemoryStatsResponse(BaseModel):
     embedded: float
     embedder: str
     scopes: int
+    quota: dict[str, QuotaUseResponse]
 
 
 class WorkingTierItemResponse(BaseModel):
@@ -127,6 +136,7 @@ def _add_count_routes(routes: APIRouter) -> None:
             embedded=round(min(1.0, vectors / whole), 4) if whole else 0.0,
             embedder=held["embedder"],
             scopes=held["scopes"],
+            quota=held["quota"],
         )
 
     @routes.get("/stats/series", responses=error_responses())

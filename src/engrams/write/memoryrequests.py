@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engrams.text.latepatterns import late_pattern
+from engrams.text.latepatterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
@@ -177,8 +177,9 @@ def _is_request(text: str) -> bool:
 
 def _may_ask(folded: str) -> bool:
     """False for a text without the words that every request holds."""
-    if any(all(any(word in folded for word in group) for group in groups) for groups in _NECESSARY):
-        return True
+    for groups in _NECESSARY:
+        if all(holds_any(folded, group) for group in groups):
+            return True
     return not folded.isascii() and _UNSPACED.search(folded) is not None
 
 

@@ -134,3 +134,13 @@ def test_size_and_notice() -> None:
     assert rows.shape == (len((data / "vocabulary.txt").read_text("utf-8").splitlines()), 256)
     assert np.load(data / "scale.npy").shape == (len(rows),)
     assert "all-MiniLM-L6-v2" in (Path(__file__).resolve().parents[3] / "NOTICE").read_text("utf-8")
+
+
+def test_a_text_has_one_vector_whatever_stands_beside_it() -> None:
+    """Every bit is the same for a text alone, among others, and at another place."""
+    texts = [f"Ada lives in town number {number}, near the harbour, with {'her dogs and ' * number}a cat." for number in range(12)]
+    embedder = BuiltinEmbedder()
+    together = embedder.embed(texts)
+    assert np.array_equal(together, embedder.embed(texts[::-1])[::-1])
+    for text, row in zip(texts, together, strict=True):
+        assert np.array_equal(embedder.embed([text])[0], row)

@@ -167,16 +167,9 @@ class BuiltinEmbedder:
         table = self._table()
         out = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
         wanted = add_prefixes(self._card, texts, purpose) if self._card.query_prefix else texts
-        ids = [_token_ids(table.pieces, text) for text in wanted]
-        place = 0
-        while place < len(ids):
-            end, size = place + 1, len(ids[place])
-            while end < len(ids) and size + len(ids[end]) <= _CHUNK:
-                size += len(ids[end])
-                end += 1
-            _add_sums(table, ids[place:end], out[place:end])
-            place = end
         for place, text in enumerate(wanted):
+            if ids := _token_ids(table.pieces, text):
+                out[place] = _sum_rows(table, ids)
             if not text.isascii():
                 for term in terms(text):
                     if term[0] >= _BEYOND_LATIN and term[0].isalnum():
@@ -223,23 +216,6 @@ def _token_ids(pieces: WordPieceTokenizer, text: str) -> list[int]:
     return found
 
 
-def _add_sums(table: _StaticEmbeddingTable, ids: Sequence[Sequence[int]], out: Floats) -> None:
-    """Sum the rows of each text into ``out`` [len(ids), dimension]."""
-    import numpy as np
-
-    places = [place for place, row in enumerate(ids) if row]
-    if not places:
-        return
-    if len(places) == 1:
-        out[places[0]] = _sum_rows(table, ids[places[0]])
-        return
-    flat = np.fromiter((one for place in places for one in ids[place]), dtype=np.int64)
-    starts = np.cumsum([0, *(len(ids[place]) for place in places[:-1])])
-    rows = table.rows[flat].astype(np.float32)
-    rows *= table.scale[flat, None]
-    out[places] = np.add.reduceat(rows, starts, axis=0)
-
-
 def _sum_rows(table: _StaticEmbeddingTable, ids: Sequence[int]) -> Floats:
     import numpy as np
 
@@ -250,7 +226,8 @@ def _sum_rows(table: _StaticEmbeddingTable, ids: Sequence[int]) -> Floats:
     else:
         flat, counts = np.unique(ids, return_counts=True)
         weights = table.scale[flat] * counts.astype(np.float32)
-    total: Floats = weights @ table.rows[flat].astype(np.float32)
+    # Not a matrix product: BLAS would split it among threads that wait for each other on a busy machine.
+    total: Floats = np.einsum("i,ij->j", weights, table.rows[flat].astype(np.float32))
     return total
 
 

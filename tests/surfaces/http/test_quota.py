@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from tests.store import postgres
-from tests.surfaces.fleet import eventually, server
+from tests.surfaces.fleet import eventually, send, server
 
 from engrams import clock
 from engrams.apikeys import ApiKeyStore
@@ -106,3 +106,17 @@ def test_model_calls_of_a_person(home: Path, url: str) -> None:
         eventually(lambda: any("lake 9" in request.prompt for request in model.requests))
         assert servers.ask(ann, "/v1/stats")[2]["quota"]["daily_calls"] == {"used": 2, "limit": 2}
         assert servers.ask(ann, "/v1/stats")[2]["kind"]["turn"] == 5
+
+
+@pytest.mark.slow
+def test_chat_goes_on_when_memory_is_full(home: Path) -> None:
+    """The proxy answers each message of somebody whose memory is full, and stores no more of them."""
+    with ScriptedModel(answer=lambda _: "Noted.") as model:
+        given = {"quota__records": 1, "serve__upstream": f"{model.url}/v1", "serve__upstream_learns": False}
+        with server(home, "", **given) as address:
+            for number in range(3):
+                body = {"model": "m", "messages": [{"role": "user", "content": f"I live in town {number}."}]}
+                status, answer = send(address, "POST", "/v1/chat/completions", "ann", body)
+                assert (status, json.loads(answer)["choices"][0]["message"]["content"]) == (200, "Noted.")
+            used = json.loads(send(address, "GET", "/v1/stats", "ann")[1])["quota"]["records"]
+    assert used == {"used": 1, "limit": 1}

@@ -77,6 +77,8 @@ DERIVED = (
     ("My sister isn't a lawyer, she's a judge", ["The user's sister is a judge, not a lawyer"]),
     ("My son Leo turns 7", ["The user's son Leo turns 7", "The user's son is Leo"]),
     ("use ruff, never black", ["Always use ruff, never black"]),
+    ("我养了一只橘猫，叫南瓜。", ["用户养了一只橘猫"]),
+    ("我叫李明，今年30岁", ["用户叫李明", "用户30岁"]),
     ("We build this with bazel", ["The user uses bazel"]),
     (
         "Always confirm submission dates when I ask about deadlines.",
@@ -130,6 +132,13 @@ SILENT = (
     "I've started reading the one you lent me",
     "I have been playing ever since",
     "We sewed a quilt with her scarves",
+    "I've already added indexes on `orders.day`, but it is slow.",
+    "I've set up the deployment since 8 April",
+    "Since we spoke last, I've had quite the adventure!",
+    "During Lent, we usually watch a few films",
+    "Mixed emotions are rough, but I have faith in you!",
+    "I like the structure of the language",
+    "I helped with getting everything ready",
     # It is a guess, a purpose or a question.
     "Hm, once I have the keys cut, do they need oiling?",
     "Oh yeah, I just love queueing for hours",

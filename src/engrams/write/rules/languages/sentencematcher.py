@@ -79,7 +79,8 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
     for piece, start, mine in _split_pieces(text):
         for language in languages:
             # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
-            whole = f"我{piece}" if language is CHINESE and mine and not _PERSON.search(piece) else piece
+            # "我养了一只猫，叫南瓜" names the cat.
+            whole = f"我{piece}" if language is CHINESE and mine and not _PERSON.search(piece) and piece[0] != "叫" else piece
             if _HYPOTHETICAL[language.code].search(piece):
                 continue
             if candidate := _match_first(whole, (start, len(piece), text), language, speech):

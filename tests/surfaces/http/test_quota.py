@@ -112,7 +112,7 @@ def test_model_calls_of_a_person(home: Path, url: str) -> None:
 def test_chat_goes_on_when_memory_is_full(home: Path) -> None:
     """The proxy answers each message of somebody whose memory is full, and stores no more of them."""
     with ScriptedModel(answer=lambda _: "Noted.") as model:
-        given = {"quota__records": 1, "serve__upstream": f"{model.url}/v1", "serve__upstream_learns": False}
+        given = {"quota__records": 1, "write__extract": "off", "serve__upstream": f"{model.url}/v1", "serve__upstream_learns": False}
         with server(home, "", **given) as address:
             for number in range(3):
                 body = {"model": "m", "messages": [{"role": "user", "content": f"I live in town {number}."}]}

@@ -105,7 +105,7 @@ def test_model_calls_of_a_person(home: Path, url: str) -> None:
         assert servers.add(bob, "I row on lake 9 each Sunday.")[0] == 201
         eventually(lambda: any("lake 9" in request.prompt for request in model.requests))
         assert servers.ask(ann, "/v1/stats")[2]["quota"]["daily_calls"] == {"used": 2, "limit": 2}
-        assert servers.ask(ann, "/v1/stats")[2]["kind"]["turn"] == 5
+        assert servers.ask(ann, "/v1/stats")[2]["kind"]["note"] == 5
 
 
 @pytest.mark.slow

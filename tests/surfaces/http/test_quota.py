@@ -101,7 +101,7 @@ def test_model_calls_of_a_person(home: Path, url: str) -> None:
         for number in range(5):
             assert servers.add(ann, f"I sail on lake {number} each Sunday.")[0] == 201
         eventually(lambda: servers.ask(ann, "/v1/stats")[2]["quota"]["daily_calls"]["used"] == 2)
-        assert len(model.requests) == 2
+        eventually(lambda: len(model.requests) == 2)
         assert servers.add(bob, "I row on lake 9 each Sunday.")[0] == 201
         eventually(lambda: any("lake 9" in request.prompt for request in model.requests))
         assert servers.ask(ann, "/v1/stats")[2]["quota"]["daily_calls"] == {"used": 2, "limit": 2}

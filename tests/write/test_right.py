@@ -40,6 +40,11 @@ DERIVED = (
     ("My brother moved to Berlin and works as a chef", ["The user's brother moved to Berlin", "The user's brother works as a chef"]),
     # No markup.
     ("I love salt &amp; vinegar chips", ["The user loves salt & vinegar chips"]),
+    (
+        "I have reviewed the tenancy contracts dated Feb 2023 with Anna",
+        ["The user has reviewed the tenancy contracts dated Feb 2023 with Anna"],
+    ),
+    ("I've added a rain gauge to our allotment", ["The user has added a rain gauge to their allotment"]),
     # What stands behind a colon belongs to it, and a remark behind a comma does not.
     ("We settled on two suppliers: Brandt and the mill in Hove.", ["The user settled on two suppliers: Brandt and the mill in Hove"]),
     ("I usually play CS:GO, though.", ["The user usually plays CS:GO"]),
@@ -139,6 +144,10 @@ SILENT = (
     "Mixed emotions are rough, but I have faith in you!",
     "I like the structure of the language",
     "I helped with getting everything ready",
+    "I've been knitting longer since our last chat",
+    "I hosted a small supper with friends and cousins to celebrate",
+    "I've added a second step after 3 failed attempts",
+    "I've set the `unit` parameter to `gram` in the URL",
     # It is a guess, a purpose or a question.
     "Hm, once I have the keys cut, do they need oiling?",
     "Oh yeah, I just love queueing for hours",

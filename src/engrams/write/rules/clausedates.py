@@ -28,6 +28,7 @@ _BARE = re.compile(
 _NAMED_DAY = re.compile(r"(?:black|good|cyber|ash|shrove|palm|maundy)\s+\w+day", re.IGNORECASE)
 _OWNED = re.compile(r"(?:\b(?:the|my|our|your|his|her|their)|\w['’]s)\s+$", re.IGNORECASE)
 _ON = re.compile(r"\bon\s+$", re.IGNORECASE)
+_BEARS_DATE = re.compile(r"\bdated\s+$", re.IGNORECASE)
 _WORD = re.compile(r"\s+([^\W\d_]+)")
 _ROMANCE_DAY = re.compile(
     r"lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo",
@@ -93,8 +94,8 @@ def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
 def _names_thing(span: TimeSpan, text: str) -> bool:
     """Check for a time within a name or thing."""
     before, end = text[max(0, span.at - 40) : span.at], span.at + len(span.text)
-    if _PAST_AGE.fullmatch(span.text) and _FROM.search(before):
-        return True  # "a book from the 1900s"
+    if _BEARS_DATE.search(before) or (_PAST_AGE.fullmatch(span.text) and _FROM.search(before)):
+        return True  # "a letter dated May 2", "a book from the 1900s"
     if span.grain == "season":
         return not _LEAN.search(span.text) and _THING.match(text, end) is not None
     if _ROMANCE_DAY.fullmatch(span.text):

@@ -32,6 +32,9 @@ _POINTERS = word_set("""
 _FILLERS = word_set(
     "too though lol haha btw well now lately recently ever either yet anymore longer really today currently already also just sorry right"
 )
+_TALKS = word_set("chat chats conversation conversations catchup message messages talk")
+_OBJECTLESS = word_set("celebrate check cover discuss explore get give handle help improve include make provide support use")
+_DONE_TO = word_set("add adjust apply change fix include insert modify set update")
 _UNFINISHED = word_set("even than like as since before after with of for to from because if")
 _ENDS = word_set("and but or so because since though although yet then plus also which who , ; ! ? )")
 _CONDITIONS = word_set(
@@ -105,6 +108,8 @@ def _is_substantial(candidate: CandidateStatement, clause: EnglishClause, phrase
     if clause.tense == "future":
         return dated
     anchored = dated or any(_is_anchor(phrase, text) for phrase in phrases)
+    if clause.verb in _DONE_TO:  # something was done to a thing: it has to be told which
+        anchored = any(phrase.opener in ("my", "our") or any(_is_proper(word) for word in phrase.words) for phrase in phrases)
     lasting = candidate.category in _LASTING or candidate.predicate in _STATES - _OPEN or candidate.effect == "ends"
     if anchored or lasting:
         return True
@@ -133,6 +138,8 @@ def _points_away(words: Sequence[ClauseToken], text: str) -> bool:
     """True where a word means something that was said elsewhere."""
     for at, word in enumerate(words):
         before = words[at - 1].lower if at else ""
+        if word.lower in _TALKS and before in ("last", "our", "previous"):
+            return True
         following = words[at + 1].lower if at + 1 < len(words) else ""
         if word.lower == "that" and not _begins_clause(before, following):
             return True
@@ -184,7 +191,7 @@ def _is_whole(clause: EnglishClause, sentence: Sequence[ClauseToken], text: str,
 
 def _is_broken(words: Sequence[ClauseToken]) -> bool:
     """True for words that lack another: ``an on``, ``some to``, ``more than``."""
-    if words and words[-1].lower in _UNFINISHED:
+    if words and (words[-1].lower in _UNFINISHED or (len(words) > 2 and words[-2].lower == "to" and words[-1].lower in _OBJECTLESS)):
         return True
     return any(
         (word.lower in DETERMINERS and (after.lower in PREPOSITIONS - {"like"} or after.lower in ("to", "and", ",")))
@@ -296,6 +303,10 @@ def _is_name(word: ClauseToken) -> bool:
     if word.lower in ACRONYMS:
         return False
     return any(char.isupper() or char.isdigit() for char in word.text) or any(mark in word.text[1:-1] for mark in "._/@")
+
+
+def _is_proper(word: ClauseToken) -> bool:
+    return word.lower not in ACRONYMS and word.text[0].isupper()
 
 
 def _is_anchor(phrase: NounPhrase, text: str) -> bool:

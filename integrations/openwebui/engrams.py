@@ -58,8 +58,8 @@ class Filter:
         await self._keep(message, "user", asked, user, body, __metadata__, __event_emitter__)
         if found and found["text"]:
             message["content"] = _before(found["text"], message["content"])
-            if self.valves.show and found["hits"]:
-                await _tell(__event_emitter__, f"Recalled {len(found['hits'])} memories")
+            if self.valves.show:
+                await _tell(__event_emitter__, f"Recalled {len(found['hits'])} memories" if found["hits"] else "Recalled the profile")
         return body
 
     async def outlet(

@@ -12,7 +12,7 @@ _NUMBERS = {word: number for number, word in enumerate(("two", "three", "four", 
 _LISTED = re.compile(rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$")
 _WISHES = re.compile(
     r"^(?:always |never )?"
-    r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|have (?:a|fun)|take care"
+    r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|quit on|have (?:a|fun)|take care"
     r"|stay (?:safe|strong|positive|true|well)"
     r"|be (?:yourself|safe|happy|kind|proud)|give up|stop (?:dreaming|believing|smiling|being)|say never"
     r"|remember (?:to be|that you)|lose (?:hope|faith|sight))\b",

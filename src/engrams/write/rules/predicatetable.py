@@ -243,7 +243,7 @@ HOLLOW = VAGUE | word_set("""
     purpose response result results scenery setback setbacks side situation skill skills space spot stories story strength strengths
     struggle struggles style success support surprise talent talents task tasks tips topic topics tour treat trip turnout value version
     world times code copy copies recipe list sample meetings hearts fingers games response responses
-    addition surge playing offers
+    addition surge playing offers lessons cards total
     win items flavor team big better best bigger great good nice top anyway fine lovely new own whole real different special
     exciting huge
     """)

@@ -6,6 +6,7 @@ Runs in the peers' environments, so it imports nothing of this project. It does 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,43 @@ from typing import Any
 _TOKENS = 256
 _BATCH = 32
 _THREADS = 4
+_GIVEN, _TEXTS = "vectors.npy", "texts.json"
+
+
+def load_encoder(folder: Path) -> Encoder | GivenVectors:
+    """Load the model of a folder, or vectors that ``GivenVectors.write`` left."""
+    return GivenVectors(folder) if (folder / _GIVEN).exists() else Encoder(folder)
+
+
+class GivenVectors:
+    """Vectors made before, by text: whoever embeds spends no time on it."""
+
+    def __init__(self, folder: Path) -> None:
+        import numpy as np
+
+        self._vectors = np.load(folder / _GIVEN, mmap_mode="r")
+        self._places = {text: place for place, text in enumerate(json.loads((folder / _TEXTS).read_text("utf-8")))}
+        self.dimension = int(self._vectors.shape[1])
+
+    @staticmethod
+    def write(folder: Path, texts: Sequence[str], vectors: Any) -> None:
+        """Write texts and their vectors, float32 [texts, dimension]."""
+        import numpy as np
+
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / _GIVEN, vectors)
+        (folder / _TEXTS).write_text(json.dumps(list(texts)), "utf-8")
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """float32 [texts, dimension]; KeyError: there is none of a text.
+
+        A text may come as JSON: LangGraph embeds whole items."""
+        return self._vectors[[self._places[text if text in self._places else json.loads(text)["text"]] for text in texts]]
+
+    def lists(self, texts: Sequence[str]) -> list[list[float]]:
+        """Embed texts as lists of numbers."""
+        found: list[list[float]] = self.embed(texts).tolist()
+        return found
 
 
 class Encoder:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 from bench.peers.envs import ROOT, PeerError
 
@@ -22,6 +22,14 @@ _QUIET = {
     "PYTHONNOUSERSITE": "1",
     "PYTHONPATH": str(ROOT),
 }
+
+
+class RemoteTimes(NamedTuple):
+    """Seconds by the clock and of the processor, measured by the worker."""
+
+    seconds: float
+    processor: float
+    about: str = ""
 
 
 class RemotePeer:
@@ -52,18 +60,39 @@ class RemotePeer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def process(self) -> int:
+        """Number of the worker's process."""
+        return self._process.pid
+
     def open(self) -> str:
         """Start on a fresh memory; its description."""
         return str(self._ask({"do": "open"})["about"])
 
-    def fill(self, items: Sequence[tuple[str, str]]) -> float:
+    def reopen(self, folder: Path) -> RemoteTimes:
+        """Open what is kept in a folder; the times of it, imports included."""
+        answer = self._ask({"do": "open", "folder": str(folder.resolve())})
+        return RemoteTimes(answer["seconds"], answer["processor"], answer["about"])
+
+    def fill(self, items: Sequence[tuple[str, str]], owner: str = "") -> float:
         """Store (id, text) pairs; seconds taken."""
-        return float(self._ask({"do": "fill", "items": [(name, _replace_surrogates(text)) for name, text in items]})["seconds"])
+        return self.time_fill(items, owner).seconds
 
     def search(self, text: str, limit: int) -> tuple[list[str], float]:
         """Ids, best first, and seconds taken."""
         answer = self._ask({"do": "search", "text": _replace_surrogates(text), "limit": limit})
         return answer["ids"], float(answer["seconds"])
+
+    def time_fill(self, items: Sequence[tuple[str, str]], owner: str) -> RemoteTimes:
+        """Store (id, text) pairs of an owner."""
+        pairs = [(name, _replace_surrogates(text)) for name, text in items]
+        answer = self._ask({"do": "fill", "items": pairs, "owner": owner})
+        return RemoteTimes(answer["seconds"], answer["processor"])
+
+    def time_search(self, text: str, limit: int, owner: str) -> RemoteTimes:
+        """Search what an owner has."""
+        answer = self._ask({"do": "search", "text": _replace_surrogates(text), "limit": limit, "owner": owner})
+        return RemoteTimes(answer["seconds"], answer["processor"])
 
     def close(self) -> None:
         """End the worker; it cleans up after itself."""

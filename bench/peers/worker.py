@@ -1,7 +1,8 @@
 """``python -m bench.peers.worker NAME MODEL-FOLDER``: one peer in a process of its own; JSON lines in, JSON lines out.
 
-Requests: ``{"do": "open"}`` starts on a fresh memory, ``{"do": "fill", "items": [[id, text], ...]}``,
-``{"do": "search", "text": ..., "limit": n}``. Answers: ``{"about"}``, ``{"seconds"}``, ``{"ids", "seconds"}`` or ``{"error"}``.
+Requests: ``{"do": "open"}`` starts on a fresh memory, or with ``"folder"`` on the one kept there;
+``{"do": "fill", "items": [[id, text], ...]}`` and ``{"do": "search", "text": ..., "limit": n}``, of one ``"owner"`` where that is given.
+Answers: ``{"about"}`` or ``{"ids"}``, each with seconds by the clock and of the processor, or ``{"error"}``.
 Runs in the peer's environment, so it imports nothing of this project but this folder. Seconds are taken here, next to
 the call, so that the pipe is not in them. Connections to anywhere are refused: a peer that would phone home fails.
 """
@@ -14,7 +15,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,9 +23,9 @@ from typing import Any, Protocol
 class Store(Protocol):
     about: str
 
-    def fill(self, items: Sequence[tuple[str, str]]) -> None: ...
+    def fill(self, items: Sequence[tuple[str, str]], owner: str = ...) -> None: ...
 
-    def search(self, text: str, limit: int) -> list[str]: ...
+    def search(self, text: str, limit: int, owner: str = ...) -> list[str]: ...
 
     def close(self) -> None: ...
 
@@ -61,35 +62,41 @@ class _Session:
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "open":
-            return self._open()
-        if self._store is None:
+            return self._open(request.get("folder"))
+        store, owner = self._store, [request["owner"]] if request.get("owner") else []
+        if store is None:
             return {"error": "nothing is open"}
         if request["do"] == "fill":
             items = [(name, text) for name, text in request["items"]]
-            start = time.perf_counter()
-            self._store.fill(items)
-            return {"seconds": time.perf_counter() - start}
-        start = time.perf_counter()
-        found = self._store.search(request["text"], request["limit"])
-        return {"ids": found, "seconds": time.perf_counter() - start}
+            _, spent = _time(lambda: store.fill(items, *owner))
+            return spent
+        found, spent = _time(lambda: store.search(request["text"], request["limit"], *owner))
+        return {"ids": found, **spent}
 
     def close(self) -> None:
         if self._store is not None:
             self._store.close()
             self._store = None
 
-    def _open(self) -> dict[str, Any]:
+    def _open(self, kept: str | None) -> dict[str, Any]:
+        """Open a fresh memory, or a kept one; its imports are in the time."""
         self.close()
         if self._model and self._encoder is None:
-            from bench.peers.encoder import Encoder
+            from bench.peers.encoder import load_encoder
 
-            self._encoder = Encoder(Path(self._model))
+            self._encoder = load_encoder(Path(self._model))
         self._count += 1
-        folder = self._folder / str(self._count)
-        folder.mkdir()
-        store: Store = importlib.import_module(f"bench.peers.stores.{self._name}").open_store(self._encoder, folder)
+        folder = Path(kept) if kept else self._folder / str(self._count)
+        folder.mkdir(parents=True, exist_ok=True)
+        store, spent = _time(lambda: importlib.import_module(f"bench.peers.stores.{self._name}").open_store(self._encoder, folder))
         self._store = store
-        return {"about": store.about}
+        return {"about": store.about, **spent}
+
+
+def _time(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    start, used = time.perf_counter(), time.process_time()
+    found = call()
+    return found, {"seconds": time.perf_counter() - start, "processor": time.process_time() - used}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 ``python -m bench.speed [--quick] [--sizes 1000,10000,100000] [--million] [--owners N] [--ann] [--vault] [--json FILE]``.
 ``--million`` and ``--owners`` are those of ``bench.speed.large``, which keeps its stores and resumes where it was stopped.
+``python -m bench.speed --curve`` draws curves instead, beside other memories: ``bench.speed.curve`` has its options.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.speed import ann, large, machine
+from bench.speed import ann, curve, large, machine
 from bench.vault import __main__ as vault
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if "--curve" in arguments:
+        curve.main([each for each in arguments if each != "--curve"])
+        return
     parser = argparse.ArgumentParser(prog="python -m bench.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="sizes 1000 and 10000, fewer repeats")
     parser.add_argument("--sizes", default="", help="records in the scope that is searched (default 1000,10000,100000)")

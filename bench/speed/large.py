@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,18 +45,27 @@ class WideEmbedder:
     """Builtin embedder rotated into more dimensions; cosines are unchanged."""
 
     def __init__(self, dimension: int) -> None:
-        import numpy as np
-
-        self._table = choose_embedder(EmbedSettings())
+        self._table, self._dimension = choose_embedder(EmbedSettings()), dimension
         own = self._table.card
-        square = np.random.default_rng(11).standard_normal((dimension, own.dimension))
-        self._turn = np.linalg.qr(square)[0].T.astype(np.float32)
         self.card = EmbedderCard(f"{own.id}-in-{dimension}", dimension, floors=own.floors, inline=True)
 
     def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
         """float32 [len(texts), dimension]."""
         turned: Floats = self._table.embed(texts, purpose) @ self._turn
         return turned
+
+    @cached_property
+    def _turn(self) -> Floats:
+        """Rotation, kept in a file: to make it takes longer than a search."""
+        import numpy as np
+
+        file = HOME.parent / f"turn-{self._dimension}.npy"
+        if not file.exists():
+            square = np.random.default_rng(11).standard_normal((self._dimension, self._table.card.dimension))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.save(file, np.linalg.qr(square)[0].T.astype(np.float32))
+        turn: Floats = np.load(file)
+        return turn
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

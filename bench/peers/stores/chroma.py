@@ -36,15 +36,19 @@ class Store:
 
         self.about = f"chromadb {version('chromadb')}, PersistentClient, HNSW, cosine"
         self._client = chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
-        self._collection = self._client.create_collection("bench", embedding_function=Given(), configuration={"hnsw": {"space": "cosine"}})
+        self._collection = self._client.get_or_create_collection(
+            "bench", embedding_function=Given(), configuration={"hnsw": {"space": "cosine"}}
+        )
 
-    def fill(self, items: Sequence[tuple[str, str]]) -> None:
+    def fill(self, items: Sequence[tuple[str, str]], owner: str = "") -> None:
         for at in range(0, len(items), 64):
             names, texts = zip(*items[at : at + 64], strict=True)
-            self._collection.add(ids=list(names), documents=list(texts))
+            about = [{"owner": owner}] * len(names) if owner else None
+            self._collection.add(ids=list(names), documents=list(texts), metadatas=about)
 
-    def search(self, text: str, limit: int) -> list[str]:
-        found: list[str] = self._collection.query(query_texts=[text], n_results=limit, include=[])["ids"][0]
+    def search(self, text: str, limit: int, owner: str = "") -> list[str]:
+        only = {"owner": owner} if owner else None
+        found: list[str] = self._collection.query(query_texts=[text], n_results=limit, where=only, include=[])["ids"][0]
         return found
 
     def close(self) -> None:

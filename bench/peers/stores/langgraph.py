@@ -11,8 +11,6 @@ from typing import Any
 
 from bench.peers.encoder import Encoder
 
-_PLACE = ("bench",)
-
 
 class Store:
     def __init__(self, encoder: Encoder, folder: Path) -> None:
@@ -33,17 +31,21 @@ class Store:
             self._store = InMemoryStore(index=index)
             self.about = f"langgraph-checkpoint {version('langgraph-checkpoint')}, InMemoryStore: this Python loads no SQLite extension"
 
-    def fill(self, items: Sequence[tuple[str, str]]) -> None:
+    def fill(self, items: Sequence[tuple[str, str]], owner: str = "") -> None:
         from langgraph.store.base import PutOp
 
         for at in range(0, len(items), 64):
-            self._store.batch([PutOp(_PLACE, name, {"text": text}) for name, text in items[at : at + 64]])
+            self._store.batch([PutOp(_place(owner), name, {"text": text}) for name, text in items[at : at + 64]])
 
-    def search(self, text: str, limit: int) -> list[str]:
-        return [item.key for item in self._store.search(_PLACE, query=text, limit=limit)]
+    def search(self, text: str, limit: int, owner: str = "") -> list[str]:
+        return [item.key for item in self._store.search(_place(owner), query=text, limit=limit)]
 
     def close(self) -> None:
         self._exit.close()
+
+
+def _place(owner: str) -> tuple[str, ...]:
+    return ("bench", owner) if owner else ("bench",)
 
 
 def open_store(encoder: Encoder, folder: Path) -> Store:

@@ -39,12 +39,12 @@ class Store:
         self._memory.embedding_model = _Given(encoder)
         self.about = f"mem0ai {version('mem0ai')}, infer=False, local Qdrant; as pip installs it, so without its keyword and entity extras"
 
-    def fill(self, items: Sequence[tuple[str, str]]) -> None:
+    def fill(self, items: Sequence[tuple[str, str]], owner: str = _USER) -> None:
         for name, text in items:
-            self._memory.add(text, user_id=_USER, metadata={"item": name}, infer=False)
+            self._memory.add(text, user_id=owner, metadata={"item": name}, infer=False)
 
-    def search(self, text: str, limit: int) -> list[str]:
-        found = self._memory.search(text, top_k=limit, filters={"user_id": _USER}, threshold=0.0)["results"]
+    def search(self, text: str, limit: int, owner: str = _USER) -> list[str]:
+        found = self._memory.search(text, top_k=limit, filters={"user_id": owner}, threshold=0.0)["results"]
         return [hit["metadata"]["item"] for hit in found]
 
     def close(self) -> None:

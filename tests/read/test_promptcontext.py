@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engrams.engine import MemoryEngine
-from engrams.read.promptrendering import cut_snippet, escape
+from engrams.read.promptrendering import cut_snippet, escape, recalled_days
 from engrams.testing import SettableClock, temp_engine
-from engrams.types import Kind, Turn
+from engrams.types import Kind, OutdatedMark, Turn
 
 SCOPE = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -87,13 +88,28 @@ def test_what_is_no_longer_so_says_it() -> None:
 
 
 def test_recalled_items_are_dated_and_in_order_of_time() -> None:
-    """The tail reads as a story: oldest first, each with its day and speaker."""
+    """The tail reads as a story: oldest first, under its day with the weekday, each with its speaker."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         for month in (5, 1, 3):
             turn = Turn(f"The garden party number {month} was loud", at=datetime(2026, month, 2, tzinfo=UTC), speaker="Ann")
             engine.observe(turn, scope=SCOPE)
-        lines = [line for line in engine.context("garden party", scope=SCOPE).tail.splitlines() if line.startswith("- ")]
-        assert [line[:25] for line in lines] == ["- [2026-01-02] Ann: The g", "- [2026-03-02] Ann: The g", "- [2026-05-02] Ann: The g"]
+        engine.observe(Turn("No garden party was quiet", at=datetime(2026, 1, 2, 8, tzinfo=UTC), speaker="Ben"), scope=SCOPE)
+        lines = engine.context("garden party", scope=SCOPE).tail.splitlines()[2:-1]
+        assert [line[:16] for line in lines] == [
+            "[2026-01-02 Fri]", "- Ann: The garde", "- Ben: No garden", "[2026-03-02 Mon]", "- Ann: The garde", "[2026-05-02 Sat]",
+            "- Ann: The garde",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probability", "told"), [(0.49, False), (0.5, True)])
+def test_a_doubt_is_told_where_it_is_probable(probability: float, told: bool) -> None:
+    """A mark that is more probably wrong than right is on the hit, but no text of a context."""
+    with temp_engine(jobs__workers=0, write__extract="off") as engine:
+        engine.observe(Turn("The bike is a blue Trek", at=START, speaker="Ann"), scope=SCOPE)
+        hit = replace(engine.search("bike", scope=SCOPE).hits[0], outdated=OutdatedMark("later", START, probability, False))
+    line = "\n".join(recalled_days([hit], frozenset(), {hit.record.id: 200}))
+    assert line.startswith("[2026-03-01 Sun]\n- Ann: The bike is a blue Trek")
+    assert ("(may be outdated, see 2026-03-01)" in line) == told
 
 
 def test_a_long_text_is_cut_to_what_answers() -> None:

@@ -11,7 +11,15 @@ from engrams.ports import RecordQuery, TokenCounter
 from engrams.read.confidencedecay import ambient_score
 from engrams.read.linkexpansion import NodeEdgeCache, mark_outdated
 from engrams.read.notelines import add_core_lines
-from engrams.read.promptrendering import DOUBTED, cut_snippet, frame_statements, profile_frame, profile_statement, profile_version
+from engrams.read.promptrendering import (
+    DOUBTED,
+    cut_snippet,
+    frame_statements,
+    is_doubtful,
+    profile_frame,
+    profile_statement,
+    profile_version,
+)
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.read.tokenbudget import MISSES, take_fitting
 from engrams.read.triggerrules import out_of_season
@@ -128,7 +136,9 @@ def mark_doubtful(records: Sequence[Record], request: ReadRequest, deps: ReadDep
     known = {one.id: one for one in deps.records.get(owner, [edge.source for ends in later.values() for edge in ends])}
     hits = mark_outdated([Hit(record, 0.0, record.status) for record in records], later, known, request.as_of)
     noted = [
-        replace(hit.record, meta={**hit.record.meta, DOUBTED: f"{hit.outdated.said_at:%Y-%m-%d}"}) if hit.outdated else hit.record
+        replace(hit.record, meta={**hit.record.meta, DOUBTED: f"{hit.outdated.said_at:%Y-%m-%d}"})
+        if hit.outdated and is_doubtful(hit.outdated)
+        else hit.record
         for hit in hits
     ]
     while noted and counter.count(profile_frame(noted)) > tokens:

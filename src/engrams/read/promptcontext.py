@@ -11,12 +11,13 @@ from engrams.read.notelines import drop_said_lines
 from engrams.read.profileselection import IN_PART, mark_doubtful, select_profile
 from engrams.read.promptrendering import (
     conversation_frame,
+    dated_line,
     frame_statements,
     profile_frame,
     profile_statement,
     profile_version,
+    recalled_days,
     recalled_frame,
-    recalled_line,
     role_line,
     summary_frame,
     triple_lines,
@@ -112,10 +113,9 @@ def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> 
     if style == "role":
         return recalled_frame([role_line(hit, words, longest[hit.record.id]) for hit in hits])
     ordered = sorted(hits, key=lambda hit: (hit.record.recorded_at, hit.record.id))
-    known = {hit.record.id: triple_lines(hit) for hit in ordered} if style == "triple" else {}
-    return recalled_frame(
-        [one for hit in ordered for one in known.get(hit.record.id) or [recalled_line(hit, words, longest[hit.record.id])]]
-    )
+    if style == "triple":
+        return recalled_frame([one for hit in ordered for one in triple_lines(hit) or [dated_line(hit, words, longest[hit.record.id])]])
+    return recalled_frame(recalled_days(ordered, words, longest))
 
 
 def _with_last_episode(request: ReadRequest, hits: Sequence[Hit], deps: ReadDeps) -> Sequence[Hit]:

@@ -16,6 +16,7 @@ from engrams.store.sqlite import SqliteStore
 Report: TypeAlias = Callable[[int, int], object]
 
 _SCHEMES = ("postgresql", "postgres")
+_FORM = "postgresql://USER:PASSWORD@HOST/NAME"
 
 
 def choose_store(settings: Settings, clock: Clock) -> Store:
@@ -30,6 +31,8 @@ def choose_store(settings: Settings, clock: Clock) -> Store:
         except ImportError as problem:
             raise _missing(problem) from None
         return PostgresStore.open(section.url, section, clock)
+    if section.url.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES)) or "dbname=" in section.url or "host=" in section.url:
+        raise SettingsError("`store.url` is no path, and no address in the form that is needed.", hint=f"Write it as {_FORM}.")
     path = find_database(settings)
     encryption.unlock_home(settings.home, settings.encryption, path)
     return SqliteStore.open(path, section, clock)
@@ -37,6 +40,8 @@ def choose_store(settings: Settings, clock: Clock) -> Store:
 
 def migrate_store(url: str) -> tuple[str, ...]:
     """Bring a Postgres database's tables up to date; the steps taken."""
+    if "://" not in url:
+        raise SettingsError("Only a database on a server is migrated.", hint=f"Name it: `engrams migrate --url {_FORM}`.")
     _require_postgres(url)
     try:
         from engrams.store.postgres.schemasetup import migrate
@@ -86,9 +91,7 @@ def _require_plain(settings: Settings) -> None:
 
 def _require_postgres(url: str) -> None:
     if url.partition("://")[0] not in _SCHEMES:
-        raise SettingsError(
-            f"There is no store for {url.partition('://')[0]!r}.", hint="`store.url` is a path, `:memory:` or postgresql://USER@HOST/NAME."
-        )
+        raise SettingsError(f"There is no store for {url.partition('://')[0]!r}.", hint=f"`store.url` is a path, `:memory:` or {_FORM}.")
 
 
 def _missing(problem: ImportError) -> ExtraError:

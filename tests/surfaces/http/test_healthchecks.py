@@ -94,6 +94,7 @@ def test_a_model_that_cannot_be_reached_shows() -> None:
 def test_places_are_shown_without_passwords() -> None:
     """A database address loses its password; a path and an incognito store are shown as they are."""
     assert store_location(Settings.model_validate({"store": {"url": "postgresql://u:p@ss@h/db"}})) == "postgresql://h/db"
+    assert store_location(Settings.model_validate({"store": {"url": "postgresql://h/db?user=u&password=p"}})) == "postgresql://h/db"
     assert store_location(Settings(home=Path("/x"))) == "/x/memory.db"
     assert store_location(Settings(incognito=True)) == ":memory:"
 

@@ -12,13 +12,12 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 import psycopg
 import psycopg_pool
 from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.generators import send
 from psycopg_pool import ConnectionPool
 
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
-from engrams.store.postgres.errormapping import map_errors
+from engrams.store.postgres.errormapping import map_errors, read_address
 from engrams.store.postgres.jobnotices import NOTICE
 from engrams.store.postgres.sqltranslation import translate
 from engrams.store.postgres.textescaping import make_adapters
@@ -159,8 +158,9 @@ class PostgresDatabase:
     def __init__(self, url: str, settings: StoreSettings) -> None:
         self.url, self._settings = url, settings
         self.listen_url = settings.listen_url or url
+        read_address(self.listen_url)
         self._lock_timeout = str(int(settings.busy_seconds * 1000))
-        named = conninfo_to_dict(url)
+        named = read_address(url)
         self.label = f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
         self._closed = False
         self._lock = threading.Lock()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from json import JSONDecodeError
+from typing import Any
 
 import psycopg
 import psycopg_pool
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
 
-from engrams.errors import ConflictError, EngramsError, InputError, StoreError
+from engrams.errors import ConflictError, EngramsError, InputError, SettingsError, StoreError
 
 BUSY = "Wait and repeat, or raise `store.busy_seconds` and `store.connections`."
 AWAY = "Check `store.url`, and that the server runs and takes connections; nothing acknowledged was lost."
@@ -18,6 +20,21 @@ SCHEMA = "Bring its schema up to date: `engrams migrate`."
 _BUSY = (errors.LockNotAvailable, errors.TooManyConnections, errors.QueryCanceled, errors.DeadlockDetected, errors.SerializationFailure)
 _SCHEMA = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.UndefinedObject, errors.InvalidSchemaName)
 _VALUES = (psycopg.DataError, errors.CheckViolation, errors.NotNullViolation, errors.DatatypeMismatch)
+
+_FORM = "postgresql://USER:PASSWORD@HOST/NAME; in a name or password write %40 for @, %3A for :, %2F for / and %25 for %."
+
+
+def read_address(url: str) -> dict[str, Any]:
+    """Split an address into its parts. SettingsError: it is none."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as problem:
+        # What it says of a wrong % quotes the password.
+        told = "" if "%" in url else f": {str(problem).strip()}"
+        raise SettingsError(f"The address of the database cannot be read{told}.", hint=f"Write it as {_FORM}") from None
+    if "@" in str(parts.get("host", "")):
+        raise SettingsError("The address of the database has two @ before its host.", hint=f"Write it as {_FORM}")
+    return parts
 
 
 @contextmanager

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import psycopg
+from psycopg import errors
 
 from engrams.errors import StoreError
-from engrams.store.postgres.database import SCHEMA
+from engrams.store.postgres.database import KEEP_ALIVE, SCHEMA
 from engrams.store.postgres.errormapping import SCHEMA as HINT
-from engrams.store.postgres.errormapping import map_errors
+from engrams.store.postgres.errormapping import map_errors, read_address
 from engrams.store.sql.migrationfiles import load_migrations
 from engrams.text.terms import TERM_SCHEME
 
 _LOCK = 0x656E6772
 """Key of the advisory lock of migrations: "engr"."""
 _OLDEST_SERVER = 160_000
+_LOCK_MILLISECONDS, _PAUSE_SECONDS, _TRIES = 1_000, 2.0, 200
+"""Longest wait for a table, the pause before the next attempt, and attempts: about ten minutes."""
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
 APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
@@ -25,28 +29,49 @@ APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER 
 def migrate(url: str) -> tuple[str, ...]:
     """Bring the schema up to date; names of the steps taken.
 
-    One process at a time. The user of ``url`` may make schemas and roles; the service's need not."""
-    with map_errors("the database"), psycopg.connect(url, autocommit=True) as connection:
+    One process at a time. The user of ``url`` may make schemas and roles; the service's need not. No step waits long for a table: others
+    would wait behind it. StoreError: something held a table for minutes, the server is too old, or its texts are no Unicode.
+    SettingsError: ``url`` is no address."""
+    read_address(url)
+    with map_errors("the database"), psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection:
         if connection.info.server_version < _OLDEST_SERVER:
             raise StoreError("The server is older than PostgreSQL 16.", hint="Upgrade the server.")
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-            connection.execute(f"SET LOCAL search_path = {SCHEMA}")
-            connection.execute(_TABLE)
-            applied = {row[0] for row in connection.execute(APPLIED).fetchall()}
-            steps = [step for step in load_migrations(__package__) if step.number not in applied]
-            for step in steps:
-                connection.execute(step.script.encode())
-                given = (step.number, step.name, step.checksum, TERM_SCHEME)
-                connection.execute("INSERT INTO migrations VALUES (%s, %s, %s, %s)", given)
-    return tuple(step.name for step in steps)
+        if (held := connection.info.parameter_status("server_encoding")) != "UTF8":
+            raise StoreError(f"The database holds texts as {held}.", hint="Make one that holds all: CREATE DATABASE … ENCODING 'UTF8'.")
+        steps: list[str] = []
+        for _ in range(_TRIES):
+            try:
+                while step := _take_step(connection):
+                    steps.append(step)
+            except errors.LockNotAvailable:
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return tuple(steps)
+    raise StoreError("Something holds a table for long.", hint="End it (`pg_stat_activity` shows it: a backup?), and migrate again.")
+
+
+def _take_step(connection: psycopg.Connection[tuple[Any, ...]]) -> str:
+    """Take the next step in its own transaction; name, if any."""
+    with connection.transaction():
+        connection.execute(f"SET LOCAL lock_timeout = {_LOCK_MILLISECONDS}")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        connection.execute(f"SET LOCAL search_path = {SCHEMA}")
+        connection.execute(_TABLE)
+        applied = {row[0] for row in connection.execute(APPLIED).fetchall()}
+        step = next((step for step in load_migrations(__package__) if step.number not in applied), None)
+        if step is None:
+            return ""
+        connection.execute(step.script.encode())
+        given = (step.number, step.name, step.checksum, TERM_SCHEME)
+        connection.execute("INSERT INTO migrations VALUES (%s, %s, %s, %s)", given)
+        return step.name
 
 
 def require_schema(url: str, place: str) -> None:
     """Refuse a database whose schema this version does not know.
     StoreError: it has none, an older or a newer one, or cannot be reached."""
-    with map_errors(place), psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+    with map_errors(place), psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection:
         there = connection.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.migrations",)).fetchall()[0][0]
         if there is None:
             raise StoreError(f"{place} holds no memory yet.", hint="Make its tables first: `engrams migrate`.")

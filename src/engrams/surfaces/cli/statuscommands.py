@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]*@")
+_PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]*(?=@)|([?&]password=)[^&\s]*")
 _MASK = "***"
 _WAIT = 600.0
 _WIDTH = 18
@@ -239,7 +239,7 @@ def _say_quota(quota: Mapping[str, Mapping[str, int]], width: int) -> None:
 
 def _mask_password(value: Any) -> Any:
     """Mask the password that a URL may hold."""
-    return _PASSWORD.sub(rf"\1{_MASK}@", value) if isinstance(value, str) else value
+    return _PASSWORD.sub(rf"\1\2{_MASK}", value) if isinstance(value, str) else value
 
 
 def _default_to_json(default: Any) -> Any:

@@ -153,7 +153,7 @@ def store_location(settings: Settings) -> str:
     url = settings.store.url
     if "://" in url:
         scheme, _, rest = url.partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]}"
+        return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
     return url or str(settings.home.expanduser() / "memory.db")
 
 

@@ -7,6 +7,8 @@ COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes 
 	--custom-compile-command "make pins"
 .DEFAULT_GOAL := help
 MINUTES ?= 60
+AT ?= homes
+AT ?= homes
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
 .PHONY: help run demo test test-all test-postgres campaign check fix coverage-spec bench conformance docs site release pins clean
 
@@ -30,8 +32,8 @@ test-all: .make/test ## Run every test
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
 	POSTGRES_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "postgres"
 
-campaign: .make/test ## Kill, damage and starve homes for MINUTES=60, and look what is lost
-	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --json bench/out/campaign.json
+campaign: .make/test ## Kill, damage and starve homes (AT=segments: their index files) for MINUTES=60, and look what is lost
+	$(BIN)/python -m tests.campaign --at $(AT) --minutes $(MINUTES) --json bench/out/campaign.json
 
 check: .make/test ## Lint, format, types, layers, shape
 	$(BIN)/ruff check .

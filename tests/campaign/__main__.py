@@ -19,8 +19,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from tests.campaign.series import Result, run_series, warm_up
+from tests.campaign import segments, series
+from tests.campaign.series import Result, warm_up
 
+SERIES = {"homes": series.run_series, "segments": segments.run_series}
 COLUMNS = ("events", "acknowledged", "lost", "doubled", "risen", "empty", "leaks", "superlinear", "errors")
 
 
@@ -29,6 +31,7 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="how long to go on (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="what happens is drawn from it")
     parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 2), help="series at the same time")
+    parser.add_argument("--at", choices=SERIES, default="homes", help="what is attacked: homes, or the files of their search indexes")
     parser.add_argument("--series", type=int, help="only this series, once")
     parser.add_argument("--only", default="", help="only events whose name begins so")
     parser.add_argument("--keep", type=Path, help="where homes that failed are kept")
@@ -62,7 +65,7 @@ def work(slot: int, options: argparse.Namespace, folder: Path, upstream: str, un
                 number = options.series
             place = folder / f"series-{number}"
             place.mkdir()
-            for result in run_series(f"{options.seed}/{number}", place, options.keep, upstream, options.only):
+            for result in SERIES[options.at](f"{options.seed}/{number}", place, options.keep, upstream, options.only):
                 results.write(result.to_json() + "\n")
                 if result.failed:
                     print(f"FAILED seed {options.seed} series {number}: {result}", flush=True)

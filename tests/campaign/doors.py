@@ -8,7 +8,7 @@ import socket
 import time
 import urllib.request
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
@@ -67,7 +67,9 @@ def change(world: World, memory: Any, does: str, owner: str) -> None:
         memory.edit(record.id, scope=scope(owner), fields={"importance": world.dice.random()})
         return
     world.ledger.tell(f"try-{does}", key)
-    getattr(memory, does)(record.id, scope=scope(owner))
+    done = getattr(memory, does)(record.id, scope=scope(owner))
+    if does == "purge" and not done.proven:
+        world.ledger.tell("left", key)
     world.ledger.tell(does, key)
 
 
@@ -132,7 +134,10 @@ def change_by_command(world: World, shell: Shell, does: str) -> None:
         row = world.dice.choice(rows)
         key = KEY.findall(row["text"])[0]
         world.ledger.tell(f"try-{does}", key)
-        if shell.run(does, row["id"], *(("--confirm", "purge") if does == "purge" else ())):
+        done = shell.ask(does, row["id"], *(("--confirm", "purge", "--json") if does == "purge" else ()))
+        if done.code == 0:
+            if does == "purge" and not json.loads(done.out)["proven"]:
+                world.ledger.tell("left", key)
             world.ledger.tell(does, key)
 
 
@@ -172,17 +177,18 @@ def free_port() -> int:
         return int(held.getsockname()[1])
 
 
-def serve(world: World, port: int, upstream: str) -> None:
+def serve(world: World, port: int, upstream: str, workers: int = 1) -> None:
     """Become ``engrams serve`` with a proxy to the scripted model."""
     with (world.home.with_name(world.home.name + ".served")).open("ab") as log:
-        line = ["serve", "--port", str(port), "--upstream", upstream, *world.set, "--home", str(world.home)]
+        several = ("--workers", str(workers)) if workers > 1 else ()
+        line = ["serve", "--port", str(port), "--upstream", upstream, *several, *world.set, "--home", str(world.home)]
         run_line(line, log.fileno(), log.fileno())
 
 
 def use_server(world: World, port: int, ready: Callable[[], None]) -> None:
     """Write over REST and chat through the proxy until nobody answers."""
     url = f"http://127.0.0.1:{port}"
-    _wait_until_up(url)
+    wait_until_up(url)
     ready()
     with suppress(OSError, HTTPException):  # the second: killed between an answer's head and its body
         while True:
@@ -194,17 +200,17 @@ def _request(world: World, url: str) -> None:
     owner = owner_of(key)
     world.ledger.tell("try-store", key)
     if world.dice.random() < 0.6:
-        _post(f"{url}/v1/memories", {"text": text_of(key)}, owner)
+        post(f"{url}/v1/memories", {"text": text_of(key)}, owner)
     else:
-        _post(f"{url}/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text_of(key)}]}, owner)
+        post(f"{url}/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text_of(key)}]}, owner)
     world.ledger.tell("store", key)
     if world.dice.random() < 0.1:
-        told = _post(f"{url}/v1/search", {"query": f"parcel {key}"}, next(one for one in OWNERS if one != owner))
+        told = post(f"{url}/v1/search", {"query": f"parcel {key}"}, next(one for one in OWNERS if one != owner))
         if key in json.dumps(told.get("hits", told.get("results", ""))):
             world.ledger.tell("failed", f"another tenant found {key} over REST")
 
 
-def _wait_until_up(url: str) -> None:
+def wait_until_up(url: str) -> None:
     while True:
         try:
             with urllib.request.urlopen(f"{url}/health", timeout=5):
@@ -213,7 +219,7 @@ def _wait_until_up(url: str) -> None:
             time.sleep(0.02)
 
 
-def _post(url: str, body: dict[str, Any], owner: str) -> dict[str, Any]:
+def post(url: str, body: dict[str, Any], owner: str) -> dict[str, Any]:
     request = urllib.request.Request(
         url, json.dumps(body).encode(), {"content-type": "application/json", "x-engrams-user": owner, "authorization": "Bearer x"}
     )
@@ -227,36 +233,56 @@ def serve_mcp(world: World, source: int, out: int, owner: str) -> None:
         run_line(["mcp", *world.set, "--user", owner, "--home", str(world.home)], out, log.fileno(), source)
 
 
+class McpClient:
+    """Client of an MCP server on two pipes."""
+
+    def __init__(self, into: int, answers: int) -> None:
+        self._requests, self._lines, self._number = os.fdopen(into, "w"), os.fdopen(answers), 0
+
+    def start(self) -> None:
+        """Greet the server. BrokenPipeError: it is gone, here and below."""
+        client = {"name": "campaign", "version": "1"}
+        self.send("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self._write({"method": "notifications/initialized", "params": {}})
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        """Result of a tool, or None."""
+        return self.send("tools/call", {"name": tool, "arguments": arguments})
+
+    def send(self, method: str, params: dict[str, Any]) -> Any:
+        self._number += 1
+        self._write({"method": method, "params": params, "id": self._number})
+        while True:
+            line = self._lines.readline()
+            if not line:
+                raise BrokenPipeError
+            told = json.loads(line)
+            if told.get("id") == self._number:
+                return told.get("result")
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self._requests.write(json.dumps({"jsonrpc": "2.0", **row}) + "\n")
+        self._requests.flush()
+
+    def close(self) -> None:
+        """Close both pipes; what was not sent is dropped."""
+        with suppress(OSError):
+            self._requests.close()
+        self._lines.close()
+
+
 def use_mcp(world: World, into: int, answers: int, owner: str, ready: Callable[[], None]) -> None:
     """Call ``memory_add`` over standard input and output until the pipe breaks."""
-    with os.fdopen(into, "w") as requests, os.fdopen(answers) as lines:
-
-        def send(number: int | None, method: str, params: dict[str, Any]) -> Any:
-            row = {"jsonrpc": "2.0", "method": method, "params": params, **({} if number is None else {"id": number})}
-            requests.write(json.dumps(row) + "\n")
-            requests.flush()
-            while number is not None:
-                line = lines.readline()
-                if not line:
-                    raise BrokenPipeError
-                told = json.loads(line)
-                if told.get("id") == number:
-                    return told.get("result")
-            return None
-
-        client = {"name": "campaign", "version": "1"}
-        try:
-            send(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
-            ready()
-            send(None, "notifications/initialized", {})
-            for number in range(1, 1_000_000):
-                key = world.key(owner)
-                world.ledger.tell("try-store", key)
-                told = send(number, "tools/call", {"name": "memory_add", "arguments": {"text": text_of(key), "key": key}})
-                if told and not told.get("isError"):
-                    world.ledger.tell("store", key)
-        except BrokenPipeError:
-            return
+    client = McpClient(into, answers)
+    with closing(client), suppress(BrokenPipeError):
+        client.start()
+        ready()
+        while True:
+            key = world.key(owner)
+            world.ledger.tell("try-store", key)
+            told = client.call("memory_add", text=text_of(key), key=key)
+            if told and not told.get("isError"):
+                world.ledger.tell("store", key)
 
 
 def use_files(world: World) -> None:

@@ -21,6 +21,11 @@ def text_of(key: str) -> str:
     return f"Parcel {key} waits in the hall of house {dice.randrange(60)}. {filler}".strip()
 
 
+def query_for(key: str) -> str:
+    """A question that nothing else answers as well."""
+    return " ".join(text_of(key).split()[:16])
+
+
 def owner_of(key: str) -> str:
     """The only user who may ever see a key."""
     return key.partition("q")[0]
@@ -51,7 +56,8 @@ class Ledger:
 @dataclass
 class Expected:
     """State of each key after the last acknowledged act.
-    ``unsure``: an act on it was tried and never acknowledged. ``returning``: brought in again after a purge, so that it may be there."""
+    ``unsure``: an act on it was tried and never acknowledged. ``returning``: brought in again after a purge, so that it may be there.
+    ``left``: the purge said that something of it was left, as where another process was reading."""
 
     stored: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
@@ -60,12 +66,13 @@ class Expected:
     tried: set[str] = field(default_factory=set)
     purging: set[str] = field(default_factory=set)
     returning: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
     acknowledged: int = 0
     failures: list[str] = field(default_factory=list)
 
     def note(self, does: str, key: str) -> None:
         """Take one line into account."""
-        self.acknowledged += not does.startswith(("try-", "failed"))
+        self.acknowledged += not does.startswith(("try-", "failed", "left"))
         match does:
             case "failed":
                 self.failures.append(key)
@@ -86,6 +93,8 @@ class Expected:
             case "restore":
                 self.forgotten.discard(key)
                 self.unsure.discard(key)
+            case "left":
+                self.left.add(key)
             case "purge":
                 self.purged.add(key)
                 self.unsure.discard(key)

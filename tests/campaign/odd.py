@@ -27,7 +27,7 @@ from engrams.errors import EngramsError, StoreError
 _ACTS = 25
 
 
-def fill_disk(world: World) -> None:
+def fill_disk(world: World, until_full: Callable[[World, int], None] | None = None) -> None:
     """Write until the disk is full, then with room again.
 
     A small disk of its own where this user may mount one, else a limit on the size of files."""
@@ -44,7 +44,7 @@ def fill_disk(world: World) -> None:
                 return  # its blocks alone do not fit
             world.home.rename(moved)
             world.home.symlink_to(disk / "home")
-        _report(world, ask(lambda: _until_full(world, 0 if mounted else room)), "full disk")
+        _report(world, ask(lambda: (until_full or _until_full)(world, 0 if mounted else room)), "full disk")
         if mounted:
             world.home.unlink()
             shutil.copytree(disk / "home", world.home, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))

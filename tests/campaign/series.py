@@ -215,7 +215,7 @@ class Series:
         target = self.kept / str(self.events)
         if home.exists() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(home, target, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+            shutil.copytree(home, target, symlinks=True)
             shutil.copy(self.world.ledger.path, target.with_name(target.name + ".acks"))
 
 

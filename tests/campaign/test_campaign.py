@@ -27,6 +27,15 @@ def test_five_minutes_of_attacks_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.covers("S1.54")
+def test_two_minutes_of_attacks_on_index_files(tmp_path: Path) -> None:
+    """Kills, damage, full disks, lost rights and purges around the files of search indexes: nothing lost, stale or left."""
+    line = [sys.executable, "-m", "tests.campaign", "--at", "segments", "--minutes", "2", "--keep", str(tmp_path / "kept")]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=900, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+@pytest.mark.slow
 @pytest.mark.postgres
 @pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)
 @pytest.mark.covers("S1.62")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,10 +62,15 @@ class World:
 
     def copy(self, to: Path) -> World:
         """A copy of the home with its ledger, to be damaged."""
-        shutil.copytree(self.home, to, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+        shutil.copytree(self.home, to, symlinks=True, ignore=_list_odd)
         ledger = to.with_name(to.name + ".acks")
         shutil.copy(self.ledger.path, ledger)
         return replace(self, home=to, ledger=Ledger(ledger))
+
+
+def _list_odd(folder: str, names: list[str]) -> list[str]:
+    """Names of sockets and pipes, which cannot be copied."""
+    return [name for name in names if name.endswith(".sock") or stat.S_ISFIFO(Path(folder, name).lstat().st_mode)]
 
 
 def scope(owner: str) -> tuple[str, str]:

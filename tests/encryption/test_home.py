@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,13 +73,15 @@ def test_a_new_home_is_encrypted_from_its_first_byte(home: Path) -> None:
 
 
 def test_search_indexes_are_in_no_file(home: Path) -> None:
-    """Encrypting deletes the files of search indexes, and no search writes new ones."""
+    """Encrypting deletes the files of search indexes, of a database of another name too, and no search writes new ones."""
     turns = [Turn(f"Parcel r{place}x lies in the hall of {WORD} house {place % 90}.", session=f"s{place // 20}") for place in range(2_100)]
     with engrams.open(home=home, write__extract="off", jobs__workers=0) as memory:
         memory.observe(turns, scope=OWNER)
         before = memory.search("parcel", scope=OWNER).hits
     assert list((home / "memory.db.index").iterdir())
+    shutil.copytree(home / "memory.db.index", home / "other.sqlite.index")
     encrypt(home)
+    assert not [*home.rglob("*.segment")]
     for _ in range(2):
         with engrams.open(home=home, jobs__workers=0) as memory:
             assert [hit.record.id for hit in memory.search("parcel", scope=OWNER).hits] == [hit.record.id for hit in before]

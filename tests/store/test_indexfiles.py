@@ -161,7 +161,7 @@ def flip(place: float) -> Callable[[Path], None]:
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
-    "another version": lambda path: path.write_bytes(path.read_bytes().replace(b"ENGIDX01", b"ENGIDX99", 1)),
+    "another version": lambda path: path.write_bytes(path.read_bytes().replace(b"ENGIDX02", b"ENGIDX99", 1)),
     "cut": cut,
     "empty": lambda path: path.write_bytes(b""),
     "no file": Path.unlink,

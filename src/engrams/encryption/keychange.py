@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -194,9 +195,7 @@ def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) 
     keys = HomeKeyring(unwrap_keys(held, outer), header)
     for left in (*home.glob(f"*{_FRESH}*"), *home.glob(f"*/*{_FRESH}*")):
         left.unlink(missing_ok=True)
-    # Search indexes: derived, plain, and none in an encrypted home.
-    for folder in home.glob("*.db.index"):
-        shutil.rmtree(folder)
+    _remove_indexes(home)
     found = [_classify(path, kind, keys) for path, kind in list_files(home)]
     wanted = "plain" if keys.now is None else "encrypted"
     todo = [one for one in found if one.state != wanted]
@@ -210,6 +209,18 @@ def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) 
     elif held.is_changing:
         write_header(home, replace(held, before=None))
     return len(todo)
+
+
+def _remove_indexes(home: Path) -> None:
+    """Remove index files.
+
+    They are derived and plain; an encrypted home has none."""
+    for path in (*home.glob("*.index/*.segment"), *home.glob("*.index/*.new")):
+        if path.is_file() or path.is_symlink():
+            path.unlink()
+    for folder in home.glob("*.index"):
+        with suppress(OSError):  # somebody keeps another file there
+            folder.rmdir()
 
 
 def _recode(one: HomeFileEncryptionState, keys: HomeKeyring) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -62,10 +62,11 @@ class SegmentFolder:
             return None
         return index if segment.notes["key"] == _describe(key, mark) else None
 
-    def write(self, key: SegmentKey, index: OwnerSearchIndex, accept: Callable[[int], bool]) -> bool:
+    def write(self, key: SegmentKey, index: OwnerSearchIndex, is_current: Callable[[], bool], accept: Callable[[int], bool]) -> bool:
         """Write an owner's file, unless the store does not ``accept`` its mark.
 
-        OSError: it cannot be written."""
+        ``is_current``: nothing was purged since; a purge after it waits until the file is there, to remove it. OSError: it cannot be
+        written."""
         from engrams.store.index.segmentfile import write_segment
 
         if self._path is None:
@@ -80,6 +81,8 @@ class SegmentFolder:
             # Left by whoever was killed while writing.
             for left in self._path.glob("*.new"):
                 left.unlink(missing_ok=True)
+            if not is_current():
+                return False
             try:
                 write_segment(fresh, segment)
                 if not accept(mark):
@@ -90,14 +93,21 @@ class SegmentFolder:
         return True
 
     def drop(self, owner: str) -> int:
-        """Remove an owner's file; number of files that another program holds."""
+        """Remove an owner's file; number of files perhaps left."""
         if self._path is None or not self._path.is_dir():
             return 0
-        with lock_folder(self._path):
-            for path in self._path.glob(f"{name_owner(owner)}.*"):
+        with ExitStack() as held:
+            with suppress(OSError):  # no right to it, or a file system without locks: then nobody writes files here either
+                held.enter_context(lock_folder(self._path))
+            for path in (self._path / f"{name_owner(owner)}.segment", *self._path.glob(f"{name_owner(owner)}.*")):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
-        return len([*self._path.glob(f"{name_owner(owner)}.*")])
+        try:
+            return sum(path.name.startswith(name_owner(owner)) for path in self._path.iterdir())
+        except FileNotFoundError:
+            return 0
+        except OSError:
+            return 1
 
 
 def _describe(key: SegmentKey, mark: int) -> list[object]:

@@ -140,16 +140,20 @@ def test_large_scopes_keep_the_best_of_each_source() -> None:
 
 
 def test_a_removed_record_is_gone_and_lends_nothing() -> None:
-    """A forgotten turn is not found, and the turns after it are scored as if it had said nothing."""
+    """A forgotten turn is not found, and the turns after it are scored as if it had not been said, as in an index built later."""
     rows = [row(number, [number]) for number in (1, 2, 3)]
     index = filled(rows)
     index.updates.apply([row(2, [2], changed=4, status="forgotten")])
     found = scores(index, [(2, 1.0)])
     assert set(found) == {"m1", "m3"}
     first, third = (np.frombuffer(rows[place].vector or b"", np.float32) for place in (0, 2))
-    window, query = third + 0.5 * first, seek().vector
+    window, query = third + 0.7 * first, seek().vector
     assert found["m3"][1] == pytest.approx(float(window @ query / np.linalg.norm(window)), abs=1e-6)
     assert found["m3"][3] == 0
+    assert found == scores(filled([rows[0], rows[2]]), [(2, 1.0)])
+    index.updates.apply([row(2, [2], changed=5)])
+    back, anew = scores(index, [(2, 1.0)]), scores(filled(rows), [(2, 1.0)])
+    assert all(back[name] == pytest.approx(values, abs=1e-6) for name, values in anew.items())
 
 
 def test_an_edited_record_takes_its_old_place() -> None:

@@ -18,6 +18,7 @@ from engrams.store.index.bm25 import InvertedIndex, PostingSegment
 from engrams.store.index.candidateview import WINDOW
 from engrams.store.index.indexcolumns import VECTORS, IndexColumns, IndexRow, RowSlotMap, StringCodebook, find_sound
 from engrams.store.index.segmentfile import SegmentContent, SegmentFileError
+from engrams.store.index.sessionchain import chain_sessions
 from engrams.types import Kind, Status
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
@@ -179,7 +180,7 @@ class IndexRowApplier:
         columns["ended"][first:] = _to_seconds(by.ended_at, -math.inf)
         columns["importance"][first:] = by.importance
         columns["confidence"][first:] = by.confidence
-        self._link_sessions(first, by, known)
+        late = self._link_sessions(first, by, known)
         self._add_vectors(first, by.vector)
         self._set_norms(np.arange(first, columns.size if columns.dimension else first))
         columns.set_ids(first, by.id)
@@ -189,6 +190,8 @@ class IndexRowApplier:
                 if old is not None:
                     self._replace(old, slot)
         self._state.row_slots.extend(by.rowid, first)
+        if late:
+            self._chain(np.array(late))
 
     def _update_state(self, slot: int, row: IndexRow) -> None:
         columns = self._state.columns
@@ -203,11 +206,14 @@ class IndexRowApplier:
         columns["importance"][slot] = row.importance
         columns["confidence"][slot] = row.confidence
 
-    def _link_sessions(self, first: int, by: Any, known: Set[int]) -> None:
-        """Append spoken rows to their sessions; other rows stand alone."""
+    def _link_sessions(self, first: int, by: Any, known: Set[int]) -> list[int]:
+        """Append spoken rows to their sessions; other rows stand alone.
+
+        Returns slots that come back to the midst of a session, and are not linked yet."""
         columns, lasts, scopes = self._state.columns, self._state.last, self._state.columns["scope"][first:].tolist()
         # Lists in the loop: setting single elements of a numpy column takes five times as long.
         before, before2, place, session = ([number] * len(scopes) for number in (-1, -1, 0, 0))
+        late: list[int] = []
         for at, (rowid, name, kind) in enumerate(zip(by.rowid, by.session, by.kind, strict=True)):
             if rowid in known:
                 continue  # it takes the place that it had
@@ -216,16 +222,20 @@ class IndexRowApplier:
                 code = self._state.sessions.setdefault((scopes[at], name), code)
             if code == len(lasts):
                 lasts.append(-1)
-            last = lasts[code]
+            last, session[at] = lasts[code], code
+            if last >= 0 and rowid < columns["rowid"][last]:
+                late.append(first + at)
+                continue
             if last >= first:
                 before[at], before2[at], place[at] = last, before[last - first], place[last - first] + 1
             elif last >= 0:
                 before[at], before2[at], place[at] = last, int(columns["before"][last]), int(columns["place"][last]) + 1
-            lasts[code], session[at] = first + at, code
+            lasts[code] = first + at
         for name, values in (("before", before), ("before2", before2), ("place", place), ("session", session), ("after", -1)):
             columns[name][first:] = values
         follows = first + np.flatnonzero(columns["before"][first:] >= 0)
         columns["after"][columns["before"][follows]] = follows
+        return late
 
     def _add_vectors(self, first: int, blobs: Sequence[Any]) -> None:
         columns = self._state.columns
@@ -270,7 +280,14 @@ class IndexRowApplier:
         self.touched += gone.tolist()
         if columns.dimension:
             columns.set_vectors(gone, np.zeros((len(gone), columns.dimension), np.float32))
-            self._set_norms(self._find_followers(gone))
+        self._chain(gone)
+
+    def _chain(self, slots: npt.NDArray[np.int64]) -> None:
+        """Link the sessions of slots that went or came back."""
+        changed = chain_sessions(self._state.columns, self._state.last, slots)
+        self.touched += changed.tolist()
+        if self._state.columns.dimension:
+            self._set_norms(changed)
 
     def _replace(self, old: int, new: int) -> None:
         """Move a changed record's place in its session to the new slot."""

@@ -65,7 +65,7 @@ class IndexFileStore(Protocol):
         ...
 
     def drop(self, owner: str) -> int:
-        """Remove an owner's file; number of files that another program holds."""
+        """Remove an owner's file; number of files perhaps left."""
         ...
 
 

@@ -39,6 +39,10 @@ class SqliteIndexFiles:
     def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
         """Write an index of this epoch; False: it cannot be."""
 
+        def is_current() -> bool:
+            with self._database.reading() as connection:
+                return self.read_epoch(connection) == epoch
+
         def keep(connection: apsw.Connection, mark: int) -> bool:
             if self.read_epoch(connection) != epoch:
                 return False
@@ -46,7 +50,7 @@ class SqliteIndexFiles:
             return True
 
         with suppress(EngramsError, OSError), encryption.share_home(self._database.path):
-            return self._has_files() and self._folder.write(key, index, lambda mark: self._database.write(None, keep, mark))
+            return self._has_files() and self._folder.write(key, index, is_current, lambda mark: self._database.write(None, keep, mark))
         return False
 
     def unmark(self, connection: apsw.Connection, owner: str) -> None:
@@ -55,7 +59,7 @@ class SqliteIndexFiles:
         execute(connection, "add_erasure")
 
     def drop(self, owner: str) -> int:
-        """Remove an owner's file; number of files that another program holds."""
+        """Remove an owner's file; number of files perhaps left."""
         return self._folder.drop(owner)
 
     def _has_files(self) -> bool:

@@ -1,0 +1,179 @@
+"""Files of search indexes under purges, damage, refusals and other processes; `make campaign AT=segments` goes on for hours."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.campaign import segmentdamage, segmentlook, segments, staleness
+from tests.campaign.ledger import OWNERS, Ledger
+from tests.campaign.process import ask
+from tests.campaign.world import QUIET, World
+from tests.store.make import ALICE, START
+from tests.store.test_indexfiles import SIZE, files, fill, opened
+from tests.store.test_indexfiles import ask as find_scores
+
+import engrams
+from engrams.ports import CandidatePool
+from engrams.store import segmentfolder
+from engrams.store.index import segmentfile
+from engrams.store.sql import indexcache
+from engrams.store.sqlite.indexfiles import SqliteIndexFiles
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes are kept in files from forty records on."""
+    monkeypatch.setattr(indexcache, "_MIN_ROWS", 40)
+    monkeypatch.setattr(indexcache, "_CachedIndex", partial(indexcache._CachedIndex, due=40))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A home of two owners, each with a file."""
+    made = World(tmp_path / "home", Ledger(tmp_path / "home.acks"), {**QUIET, "write__extract": "off"}, random.Random(5))
+    segments.fill(made, 60)
+    assert len(segmentlook.files_of(made.home)) == 2
+    return made
+
+
+def test_changes_are_seen_by_every_process_at_once(world: World) -> None:
+    """While engines and an MCP server have the older file mapped, each change is in the next answer of all of them."""
+    assert ask(lambda: staleness.look(world.life(1, "stale"), "")) == []
+    assert segmentlook.verify(world, world.home.parent, exact=True) == []
+
+
+def test_damage_changes_no_answer(world: World) -> None:
+    """Whatever stands in a file's place, the answers are those of the store, through an engine that had it mapped and in a fresh one."""
+    stranger = World(world.home.with_name("stranger"), Ledger(world.home.with_name("s.acks")), world.settings, world.dice, 7)
+    segments.fill(stranger, 60)
+    whole = segmentlook.folder_of(world.home)
+    shutil.copytree(whole, whole.with_name("whole"))
+    segmentlook.remove_files(world.home)
+    right = find_pools(world)
+    with world.open() as memory:
+        for name, damage in segmentdamage.DAMAGES.items():
+            segmentlook.remove_files(world.home)
+            shutil.copytree(whole.with_name("whole"), whole)
+            path = next(path for path in segmentlook.files_of(world.home) if path.suffix == ".segment")
+            damage(world.dice, path, (stranger.home,))
+            # A pipe would be waited for.
+            assert ask(lambda: segmentlook.differences(find_pools(world), right), 20) == [], name
+            assert [*segmentlook.ask_for_keys(world, memory, world.ledger.expect())] == [], name
+
+
+def find_pools(world: World) -> list[CandidatePool]:
+    world.dice.seed(1)
+    return [pool for owner in OWNERS for pool in segmentlook.pools(world, owner)]
+
+
+def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
+    """Two neighbouring sectors of a file in each other's place, as of a disk that wrote to the wrong one, are noticed."""
+    store = opened(tmp_path)
+    fill(store, ALICE, SIZE)
+    find_scores(store, ALICE, 0)
+    store.close()
+    (path,) = files(tmp_path)
+    data = path.read_bytes()
+    segmentfile.map_segment(path)
+    for size in (4096, 512):
+        for place in range(4096, len(data) - 2 * size, 7 * size):
+            one, other = data[place : place + size], data[place + size : place + 2 * size]
+            # Room behind an array belongs to nothing.
+            if one != other and any(one) and any(other):
+                path.write_bytes(data[:place] + other + one + data[place + 2 * size :])
+                with pytest.raises(segmentfile.SegmentFileError):
+                    segmentfile.map_segment(path)
+
+
+def test_what_was_purged_is_not_even_written_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A purge that ends while another process is about to write its older index: no byte of that reaches the disk, where a kill left it."""
+    home, written = tmp_path, []
+    with closing(opened(home)) as one, closing(opened(home)) as other:
+        fill(one, ALICE, 50)
+        (gone, *_) = find_scores(one, ALICE, 0)
+        one._index_cache.close()
+
+        def write(self: SqliteIndexFiles, *given: object) -> bool:
+            one.purge(ALICE, [gone], START)
+            return whole(self, *given)
+
+        def keep(path: Path, content: segmentfile.SegmentContent) -> None:
+            put(path, content)
+            written.append(path.read_bytes())
+
+        whole, put = SqliteIndexFiles.write, segmentfile.write_segment
+        fill(one, ALICE, 200, seed=3)
+        monkeypatch.setattr(SqliteIndexFiles, "write", write)
+        monkeypatch.setattr(segmentfile, "write_segment", keep)
+        find_scores(other, ALICE, 0)
+        other._index_cache.close()
+    assert not [data for data in written if gone.encode() in data]
+
+
+def test_a_purge_tells_what_it_could_not_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the folder cannot be locked, listed or written, a purge ends with a report and no exception."""
+    store = opened(tmp_path)
+    fill(store, ALICE, 50)
+    (first, second, third, *_) = find_scores(store, ALICE, 0)
+    store._index_cache.close()
+    assert files(tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as held:
+        held.setattr(segmentfolder, "lock_folder", refuse)
+        assert store.purge(ALICE, [first], START).remaining["index"] == 0
+    assert not files(tmp_path)
+    find_scores(store, ALICE, 0)
+    store._index_cache.close()
+    with monkeypatch.context() as held:
+        held.setattr(Path, "unlink", refuse)
+        assert store.purge(ALICE, [second], START).remaining["index"] == 1
+    with monkeypatch.context() as held:
+        for name in ("listdir", "scandir"):
+            held.setattr(os, name, refuse)
+        assert store.purge(ALICE, [third], START).remaining["index"] == 1
+    assert store.purge(ALICE, [third], START).remaining["index"] == 0
+    store.close()
+
+
+def test_room_for_later_rows_is_taken_when_the_file_is_written(world: World) -> None:
+    """A file has no holes: on a disk in memory that is full, to fill one later would end the process."""
+    for path in segmentlook.files_of(world.home):
+        found = path.stat()
+        assert found.st_blocks * 512 >= found.st_size
+
+
+def test_forgotten_turns_leave_their_session_and_come_back(tmp_path: Path) -> None:
+    """Scores of a turn's neighbours are those of an index built anew, after a turn between them was forgotten, and restored."""
+    with engrams.open(home=tmp_path, write__extract="off", **QUIET) as memory:
+        owner = ("user", "ada")
+        receipts = memory.observe([engrams.Turn(f"Parcel {n} of house {n % 7} waits.", session="s") for n in range(60)], scope=owner)
+        memory.search("parcel", scope=owner)
+        names = [receipt.id for receipt in receipts]
+        for places in ((), (5, 6), (0,), (59,), (30, 32)):
+            for place in places:
+                memory.forget(names[place], scope=owner)
+            check_scores(tmp_path, memory)
+        for place in (6, 59, 0, 32):
+            memory.restore(names[place], scope=owner)
+            check_scores(tmp_path, memory)
+
+
+def check_scores(home: Path, memory: engrams.MemoryEngine) -> None:
+    """Compare an engine's index with one of the store alone."""
+    memory.store._index_cache.close()  # a file that is being written cannot be copied
+    made = World(home, Ledger(home.with_name("none.acks")), {}, random.Random(1))
+    bare = made.copy(home.with_name(f"bare{random.random()}"))
+    bare.dice = random.Random(1)
+    segmentlook.remove_files(bare.home)
+    assert segmentlook.differences(segmentlook.pools(made, "ada", memory.store), segmentlook.pools(bare, "ada")) == []

@@ -146,7 +146,7 @@ class ReadSettings(SettingsSection):
     overflow: Literal["skip", "stop"] = Field("skip", description="What does not fit is passed over (skip), or ends the profile (stop).")
     line_format: Literal["text", "role", "triple", "sections"] = Field(
         "text",
-        description="Line of a context. text: text, under its day. role: [role] text, best first. triple: [category] Subject PREDICATE object."
+        description="Line of a context. text: under its day. role: [role] text, best first. triple: [category] Subject PREDICATE object."
         " sections: numbered under Corrections, Facts, Preferences.",
     )
     tokenizer: str = Field("estimate", description="Token counter: estimate, or the name of a tiktoken encoding.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.store import postgres
 
+import engrams
 from engrams import build
 from engrams.errors import StoreError
 
@@ -64,3 +66,53 @@ def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
     with pytest.raises(StoreError, match="LATIN1") as refused:
         build.migrate_store(url)
     assert "UTF8" in refused.value.hint
+
+
+def test_a_release_that_splits_words_otherwise(home: Path) -> None:
+    """Older terms are refused until `migrate` has split every owner's texts again; newer ones stop what runs and what starts."""
+    import psycopg
+
+    url = make_database()
+    build.migrate_store(url)
+    given: dict[str, Any] = {"home": home, "store": {"url": url}, "jobs__workers": 0, "embed__provider": "null"}
+    with engrams.open(**given) as memory:
+        for owner in ("ann", "bob"):
+            memory.add(f"The lantern of {owner} is green.", scope=("user", owner))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE engrams.records SET lexemes = '\\x01000000'")
+        connection.execute("UPDATE engrams.migrations SET terms = terms - 1 WHERE number < 3")
+    with pytest.raises(StoreError, match="older") as refused:
+        engrams.open(**given)
+    assert "engrams migrate" in refused.value.hint
+    assert build.migrate_store(url) == ("terms",) and build.migrate_store(url) == ()
+    with engrams.open(**given) as memory, psycopg.connect(url, autocommit=True) as connection:
+        for owner in ("ann", "bob"):
+            assert [hit.record.text for hit in memory.search("lantern", scope=("user", owner)).hits] == [
+                f"The lantern of {owner} is green."
+            ]
+        connection.execute("UPDATE engrams.migrations SET terms = terms + 1")
+        for start in (memory.inspect.require_ready, lambda: engrams.open(**given)):
+            with pytest.raises(StoreError, match="newer"):
+                start()
+
+
+def test_a_user_that_may_not_migrate_is_told_what_is_needed() -> None:
+    """Roles that another user made have to be granted: the error says how."""
+    import psycopg
+
+    url = make_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS builder")
+        connection.execute("CREATE ROLE builder LOGIN CREATEROLE")
+        connection.execute("GRANT CREATE ON DATABASE fresh TO builder")
+    user = url.replace("//postgres:@", "//builder@")
+    assert user != url
+    with pytest.raises(StoreError, match="permission denied") as refused:
+        build.migrate_store(user)
+    assert "WITH ADMIN OPTION" in refused.value.hint
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("GRANT engrams_service, engrams_fleet TO builder WITH ADMIN OPTION")
+    assert build.migrate_store(user) == ("start", "owners", "bytes")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP OWNED BY builder CASCADE")
+        connection.execute("DROP ROLE builder")

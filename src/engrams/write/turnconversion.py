@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -40,6 +41,8 @@ from engrams.write.writedependencies import WriteDeps
 TRUST: Mapping[str, float] = {"user": 1.0, "file": 0.95, "import": 0.9, "assistant": 0.6, "tool": 0.5, "system": 0.5, "web": 0.3}
 _CHANNEL_OF = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 _LABEL = 200
+_NULS = re.compile(r"(\\\\)|\\u0000")
+"""NUL in JSON; what two backslashes begin is none."""
 _SAID, _PEOPLE = (Kind.TURN, Kind.EXCHANGE), ("user", "assistant")
 _NOBODYS = StageDecision("clean", "cut", "a reminder, tool output, dumped file or quoted context: nobody said it")
 
@@ -254,7 +257,7 @@ def _validate_meta(meta: Meta, limits: SizeLimitSettings) -> Meta:
         raise InputError(
             f"The metadata has {size:,} bytes; the limit is {limits.meta_bytes:,}.", hint="Keep large data elsewhere and store a link."
         )
-    cleaned: Meta = json.loads(encoded.encode("utf-8", "replace").decode("utf-8").replace("\\u0000", ""))
+    cleaned: Meta = json.loads(_NULS.sub(r"\1", encoded.encode("utf-8", "replace").decode("utf-8")))
     return cleaned
 
 

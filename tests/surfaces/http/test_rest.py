@@ -34,6 +34,13 @@ def add(api: httpx2.Client, text: str, **more: object) -> str:
     return str(api.post("/memories", json={"text": text, **more}).json()["results"][0]["id"])
 
 
+def test_metadata_may_speak_of_escapes(api: httpx2.Client) -> None:
+    """Text that looks like an escaped NUL is text, and stays; a NUL itself is left out."""
+    meta = {"path": "C:\\u0000", "k\\u0000": ["\\\\u0000", "a\0b"]}
+    id = add(api, "The script prints NUL.", meta=meta)
+    assert api.get(f"/memories/{id}").json()["meta"] == {**meta, "k\\u0000": ["\\\\u0000", "ab"]}
+
+
 @pytest.mark.covers("S2.53")
 def test_a_later_turn_updates_the_stored_fact(api: httpx2.Client) -> None:
     """What one turn said is replaced by what a later one says; the old fact stays in history and is what was true then."""

@@ -16,9 +16,14 @@ from engrams.errors import ConflictError, EngramsError, InputError, SettingsErro
 
 BUSY = "Wait and repeat, or raise `store.busy_seconds` and `store.connections`."
 AWAY = "Check `store.url`, and that the server runs and takes connections; nothing acknowledged was lost."
+POOLER = "A pooler stands between that knows no prepared statements: PgBouncer needs 1.22 or newer with `max_prepared_statements` above 0."
+LATE = "Raise `statement_timeout` of the user of `store.url`, or remove it."
+READ_ONLY = "Let `store.url` name the primary (`?target_session_attrs=read-write`), and a user who may write."
+LONG = "Names, tags and ids have at most 2,000 bytes."
 SCHEMA = "Bring its schema up to date: `engrams migrate`."
-_BUSY = (errors.LockNotAvailable, errors.TooManyConnections, errors.QueryCanceled, errors.DeadlockDetected, errors.SerializationFailure)
+_BUSY = (errors.LockNotAvailable, errors.TooManyConnections, errors.DeadlockDetected, errors.SerializationFailure)
 _SCHEMA = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.UndefinedObject, errors.InvalidSchemaName)
+_POOLED = (errors.DuplicatePreparedStatement, errors.InvalidSqlStatementName)
 _VALUES = (psycopg.DataError, errors.CheckViolation, errors.NotNullViolation, errors.DatatypeMismatch)
 
 _FORM = "postgresql://USER:PASSWORD@HOST/NAME; in a name or password write %40 for @, %3A for :, %2F for / and %25 for %."
@@ -58,6 +63,14 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
             return ConflictError(f"It exists already: {told}.")
         case _ if isinstance(problem, _VALUES):
             return InputError(f"A value cannot be stored: {told}.", hint="Texts are str, numbers finite, times datetime.")
+        case errors.ProgramLimitExceeded():
+            return InputError(f"A value is too long: {told}.", hint=LONG)
+        case errors.QueryCanceled():
+            return StoreError(f"{place}: {told}.", hint=LATE)
+        case errors.ReadOnlySqlTransaction():
+            return StoreError(f"{place}: {told}.", hint=READ_ONLY)
+        case _ if isinstance(problem, _POOLED):
+            return StoreError(f"{place}: {told}.", hint=POOLER)
         case psycopg_pool.PoolTimeout():
             return StoreError(f"{place} gave no connection in time.", hint=BUSY)
         case errors.DiskFull():

@@ -13,6 +13,7 @@ from engrams.errors import StoreError
 from engrams.store.postgres.database import KEEP_ALIVE, SCHEMA
 from engrams.store.postgres.errormapping import SCHEMA as HINT
 from engrams.store.postgres.errormapping import map_errors, read_address
+from engrams.store.postgres.termupdate import update_terms
 from engrams.store.sql.migrationfiles import load_migrations
 from engrams.text.terms import TERM_SCHEME
 
@@ -21,6 +22,10 @@ _LOCK = 0x656E6772
 _OLDEST_SERVER = 160_000
 _LOCK_MILLISECONDS, _PAUSE_SECONDS, _TRIES = 1_000, 2.0, 200
 """Longest wait for a table, the pause before the next attempt, and attempts: about ten minutes."""
+_RIGHTS = (
+    "Migrate as a superuser, or as a user that may make schemas in the database, and roles. Where another user made the roles:"
+    " GRANT engrams_service, engrams_fleet TO … WITH ADMIN OPTION."
+)
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
 APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
@@ -45,8 +50,10 @@ def migrate(url: str) -> tuple[str, ...]:
                     steps.append(step)
             except errors.LockNotAvailable:
                 time.sleep(_PAUSE_SECONDS)
+            except errors.InsufficientPrivilege as problem:
+                raise StoreError(f"Tables cannot be made: {str(problem).splitlines()[0]}.", hint=_RIGHTS) from problem
             else:
-                return tuple(steps)
+                return (*steps, *_take_terms(connection, url))
     raise StoreError("Something holds a table for long.", hint="End it (`pg_stat_activity` shows it: a backup?), and migrate again.")
 
 
@@ -68,6 +75,20 @@ def _take_step(connection: psycopg.Connection[tuple[Any, ...]]) -> str:
         return step.name
 
 
+def _take_terms(connection: psycopg.Connection[tuple[Any, ...]], url: str) -> tuple[str, ...]:
+    """Split texts into this version's terms, where they are older."""
+    if _read_scheme(connection.execute(APPLIED).fetchall()) >= TERM_SCHEME:
+        return ()
+    update_terms(url)
+    connection.execute(f"UPDATE {SCHEMA}.migrations SET terms = %s", (TERM_SCHEME,))  # noqa: S608 - our own name
+    return ("terms",)
+
+
+def _read_scheme(rows: Sequence[tuple[Any, ...]]) -> int:
+    """Read the scheme of the terms of all records: the oldest noted."""
+    return min((int(terms) for *_, terms in rows), default=TERM_SCHEME)
+
+
 def require_schema(url: str, place: str) -> None:
     """Refuse a database whose schema this version does not know.
     StoreError: it has none, an older or a newer one, or cannot be reached."""
@@ -80,12 +101,13 @@ def require_schema(url: str, place: str) -> None:
 
 def compare_schema(rows: Sequence[tuple[Any, ...]], place: str, *, newer: bool = False) -> None:
     """Compare the steps that were applied with those of this version.
-    ``newer``: later ones are allowed. StoreError: they differ."""
+    ``newer``: later ones are allowed, but for terms, which all must split alike. StoreError: they differ."""
     applied = {number: (name, checksum) for number, name, checksum, _ in rows}
     known = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
-    if applied.keys() - known.keys() and not newer:
+    terms = _read_scheme(rows)
+    if (applied.keys() - known.keys() and not newer) or terms > TERM_SCHEME:
         raise StoreError(f"{place} was migrated by a newer engrams.", hint="Upgrade engrams on this machine.")
-    if known.keys() - applied.keys():
+    if known.keys() - applied.keys() or terms < TERM_SCHEME:
         raise StoreError(f"{place} has the schema of an older engrams.", hint=HINT)
     if wrong := [name for number, (name, checksum) in known.items() if applied[number] != (name, checksum)]:
         raise StoreError(f"{place} was migrated in another form: {', '.join(wrong)}.", hint="Use the engrams that migrated it.")

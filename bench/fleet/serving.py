@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from bench.fleet.cells import HOME, WARMING, GridCell, name_user
+from bench.fleet.cells import WARMING, GridCell, find_home, name_user
 from bench.fleet.databases import (
     count_connections,
     count_logged_bytes,
@@ -33,7 +33,6 @@ from bench.fleet.sidebyside import SideBySideTimer
 from bench.speed.corpus import Corpus
 
 _START_SECONDS = 60.0
-_IDLE_SECONDS = 20.0
 _CLIENTS = 4
 """Clients at the same time, where searches a second are counted."""
 _ENGRAMS = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
@@ -73,11 +72,11 @@ class EngramsProcess:
     def __init__(self, command: str, place: str, number: int) -> None:
         """``place``: a folder, or the address of a database. ``number``: which process on it this is."""
         self.port = _find_port()
-        home = str(HOME / f"home{number}") if "://" in place else place
+        home = str(find_home() / f"home{number}") if "://" in place else place
         given = {"HOME": home, "JOBS__WORKERS": "0" if command == "serve" else "2", "SERVE__RATE_LIMIT": "0"}
         given |= {"STORE__URL": place} if "://" in place else {}
         env = {**os.environ, **{f"ENGRAMS_{name}": value for name, value in given.items()}}
-        self._log = (HOME / f"{command}.log").open("ab")
+        self._log = (find_home() / f"{command}.log").open("ab")
         words = [*_ENGRAMS, command, "--port", str(self.port)]
         self._process = subprocess.Popen(words, env=env, stdout=self._log, stderr=self._log)
         self.client = ApiClient(self.port)
@@ -91,7 +90,7 @@ class EngramsProcess:
                     return
             except OSError:
                 time.sleep(0.1)
-        raise SystemExit(f"engrams did not start: {HOME}/*.log says why")
+        raise SystemExit(f"engrams did not start: {find_home()}/*.log says why")
 
     @property
     def seconds(self) -> float:
@@ -173,11 +172,11 @@ def _count_per_second(ports: Sequence[int], users: Sequence[str], questions: Seq
     return round(_CLIENTS * each / (time.perf_counter() - start), 1)
 
 
-def measure_costs(server: str, place: str, cell: str, count: int) -> dict[str, float]:
+def measure_costs(server: str, place: str, cell: str, count: int, rest: float) -> dict[str, float]:
     """Measure what one API and the server spend on a call, and on nothing.
 
     Milliseconds of processor time for a search of a loaded owner, for an owner's first one, and for an add; bytes of the server's log for
-    an add; connections and transactions a second of an API at rest."""
+    an add; connections and transactions a second of an API that rests for as many seconds."""
     users = [name_user(number) for number in GridCell.parse(cell).visited()]
     questions, lines = Corpus(seed=31).questions(count), [line.text for line in Corpus(seed=32).lines(count)]
     found: dict[str, float] = {}
@@ -192,22 +191,22 @@ def measure_costs(server: str, place: str, cell: str, count: int) -> dict[str, f
         calls = zip(itertools.cycle(users), lines, strict=False)
         found |= spent.measure("add", [lambda user=user, text=text: api.client.add(user, text) for user, text in calls])
         found["add_log_bytes"] = round((count_logged_bytes(place) - logged) / count)
-        found |= _measure_rest(server, place, "api")
+        found |= _measure_rest(server, place, "api", rest)
     return found
 
 
-def measure_idle_workers(server: str, place: str) -> dict[str, float]:
+def measure_idle_workers(server: str, place: str, rest: float) -> dict[str, float]:
     """Connections and transactions a second of a worker at rest, on a database without jobs."""
     with run_processes("work", place, 2):
-        return {name: value / 2 for name, value in _measure_rest(server, place, "worker").items()}
+        return {name: value / 2 for name, value in _measure_rest(server, place, "worker", rest).items()}
 
 
-def _measure_rest(server: str, place: str, who: str) -> dict[str, float]:
+def _measure_rest(server: str, place: str, who: str, rest: float) -> dict[str, float]:
     # The server counts a process' transactions with a delay of a second or so, of one at rest up to ten.
-    time.sleep(_IDLE_SECONDS / 2)
+    time.sleep(rest / 2)
     name = urlsplit(place).path.strip("/")
     before, start = count_transactions(server, name), time.perf_counter()
-    time.sleep(_IDLE_SECONDS)
+    time.sleep(rest)
     rate = (count_transactions(server, name) - before) / (time.perf_counter() - start)
     return {f"{who}_idle_per_second": round(rate, 2), f"{who}_connections": count_connections(place)}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bench.fleet.__main__ import main
-from bench.fleet.cells import WARMING, GridCell
+from bench.fleet.cells import HOME, WARMING, GridCell
 from bench.fleet.forecast import CURVES, FleetAssumptions, choose_base, draw_curves, forecast
 from bench.fleet.picture import draw_report
 from bench.fleet.tables import format_model, format_report
@@ -58,6 +58,7 @@ def test_a_cell_knows_its_owners_and_their_texts() -> None:
     assert len(first) == 30
     assert first != second
     assert [line.text for line in grid.lines(0, 28)] == first[28:]
+    assert (grid.weight, GridCell(1, 10_000).weight) == (21, 1.1)
     assert len(set(GridCell(500, 10).visited())) == 40
     with pytest.raises(ValueError, match="invalid literal"):
         GridCell.parse("20x")
@@ -131,8 +132,9 @@ def test_a_cell_is_filled_and_measured_once(tmp_path: Path, monkeypatch: pytest.
     """A small cell goes through every stage with real API processes, and a second run measures nothing again."""
     from tests.store.postgres import start_server
 
-    monkeypatch.setattr("bench.fleet.__main__.HOME", tmp_path)
-    given = ["--grid", "2x30", "--count", "8", "--url", start_server(), "--rivals", "", "--json", str(tmp_path / "out.json")]
+    monkeypatch.setenv(HOME, "")  # main sets it; the test puts it back
+    given = ["--grid", "2x30", "--count", "8", "--url", start_server(), "--rivals", "", "--rest", "1"]
+    given += ["--home", str(tmp_path), "--json", str(tmp_path / "out.json")]
     main(given)
     first = capsys.readouterr()
     assert "2 x 30 records" in first.out

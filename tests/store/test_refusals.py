@@ -16,13 +16,13 @@ pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, r
 ANN = ("user", "ann")
 
 
-def test_a_tag_that_no_index_takes(home: Path) -> None:
-    """A tag of thousands of letters is the caller's mistake, not a database that is away."""
+def test_a_name_that_no_index_takes(home: Path) -> None:
+    """A subject of thousands of letters is the caller's mistake, not a database that is away."""
     letters = random.Random(1).choices(string.ascii_letters, k=6000)
     with engrams.open(home=home, store={"url": postgres.empty_database()}, jobs__workers=0) as memory:
         added = memory.add("I keep bees.", scope=ANN)
         with pytest.raises(InputError, match="too long") as refused:
-            memory.links.tag(added.id, "".join(letters), scope=ANN)
+            memory.edit(added.id, scope=ANN, fields={"subject": "".join(letters)})
         assert "2,000 bytes" in refused.value.hint
 
 

@@ -15,7 +15,9 @@ from engrams.write.rules import UtteranceContext, extract_statements
 
 _GIVEN = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 _CHANGED = re.compile(
-    r"\s*,?\s*\b(?:now|from now on|since (?:today|yesterday|(?:this|last) \w+|\w+ \d{4}|\d[\d-]*)|as of (?:now|today|\w+ \d{4}|\d[\d-]*)|"
+    # Begins where white space begins: in linear time.
+    r"(?<!\s)(?:\s*,)?\s*\b"
+    r"(?:now|from now on|since (?:today|yesterday|(?:this|last) \w+|\w+ \d{4}|\d[\d-]*)|as of (?:now|today|\w+ \d{4}|\d[\d-]*)|"
     r"these days|nowadays|instead)\b",
     re.IGNORECASE,
 )

@@ -19,6 +19,7 @@ from tests.store.make import ALICE, BOB, START, Time, add, at, change, record, t
 
 from engrams.ports import CandidateSearchQuery, NewRecord, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
+from engrams.store.index import segmentfile
 from engrams.store.sqlite import SqliteStore
 from engrams.text.terms import terms
 from engrams.types import Record, Scope, Status
@@ -182,6 +183,29 @@ def test_a_damaged_file_is_not_trusted(home: Path, damage: str) -> None:
     before = [path.read_bytes() for path in files(home)]
     assert answers(home) == bare
     assert [path.read_bytes() for path in files(home)] == before, "the second time there was a good file"
+
+
+@linux
+def test_sums_are_checked_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose sums were right is mapped without them, until it is written to."""
+    bare = answers(plain(home))
+    assert answers(home) == bare
+    looked: list[object] = []
+    check = segmentfile._check_sums
+    monkeypatch.setattr(segmentfile, "_check_sums", lambda *given: (looked.append(given), check(*given)))
+    assert answers(home) == bare
+    try:
+        os.getxattr(files(home)[0], "user.engrams.checked")
+    except OSError:
+        assert looked, "this file system keeps no attributes"
+    else:
+        assert not looked
+    looked.clear()
+    for path in files(home):
+        with path.open("r+b") as file:  # in place: no other file
+            file.seek(path.stat().st_size // 2)
+            file.write(b"\xff" * 8192)
+    assert answers(home) == bare and looked
 
 
 def test_room_behind_the_rows_is_not_trusted(home: Path) -> None:

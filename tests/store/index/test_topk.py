@@ -28,8 +28,8 @@ def test_distinct_keeps_each_once_in_order() -> None:
     assert unique_sorted(np.array([], np.int64)).tolist() == []
 
 
-def test_the_first_search_scans_and_later_ones_unpack(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes of a file are left packed by one search; it finds what they find, and codes of another version are made anew."""
+def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes of a file are left packed by one search and unpacked once; those of another version are made anew; all find alike."""
     pytest.importorskip("turbovec")
     random = np.random.default_rng(3)
     columns = IndexColumns(64)
@@ -48,8 +48,10 @@ def test_the_first_search_scans_and_later_ones_unpack(monkeypatch: pytest.Monkey
         searcher = NearestVectorSearcher(packed=(held, 3_000))
         first = searcher.find(columns, asked, mask, 40)
         assert len(decoded) == times - 1
-        later = searcher.find(columns, asked, mask, 40)
-        assert len(decoded) == times
+        assert searcher.codes is None
+        for _ in range(9):
+            later = searcher.find(columns, asked, mask, 40)
+        assert len(decoded) == times and searcher.codes is not None
         assert len(set(first.tolist()) & set(later.tolist())) >= 36
         assert 17 in first
         assert 17 in later

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,9 @@ MIN_CODED = 50_000
 _TAIL = 1024
 """Most slots without codes: turbovec arranges all its codes anew after an addition."""
 
+_SCANS = 8
+"""Searches of mapped vectors before their codes are used: as long as to unpack these."""
+
 _SAMPLE = 2048
 _BITS = 4
 _NEARLY_ALL = 0.95
@@ -92,7 +97,7 @@ class AnnIndex:
         made = cls(index)
         for start in range(0, len(vectors), 50_000):
             made.add(vectors[start : start + 50_000])
-        index.prepare()
+        made.prepare()
         return made
 
     @staticmethod
@@ -108,6 +113,10 @@ class AnnIndex:
         except ImportError:
             return None
         return cls(TurboQuantIndex.from_bytes(data))
+
+    def prepare(self) -> None:
+        """Arrange the codes for searches; the first one would."""
+        self._index.prepare()
 
     def encode(self) -> bytes:
         """Encode as bytes, of turbovec's own format."""
@@ -136,13 +145,33 @@ class AnnIndex:
         return found[mask[found]]
 
 
+class CodeUnpacker(Thread):
+    """Thread that decodes and arranges the codes of a file.
+
+    ``codes``: None where another version of turbovec wrote them."""
+
+    def __init__(self, packed: npt.NDArray[np.uint8]) -> None:
+        super().__init__(name="engrams-codes", daemon=True)
+        self._packed = packed
+        self.codes: AnnIndex | None = None
+
+    def run(self) -> None:
+        with suppress(ValueError):
+            codes = AnnIndex.decode(self._packed.tobytes())
+            if codes is not None:
+                codes.prepare()
+            self.codes = codes
+
+
 class NearestVectorSearcher:
     """Nearest-vector search: quantised codes first, recent slots by a scan.
 
-    ``packed``: codes of a file and the number of their slots. The first search scans instead: to unpack them takes longer."""
+    ``packed``: codes of a file and the number of their slots. To unpack them takes as long as some scans of all vectors: the first searches
+    scan, and from the second on a thread unpacks meanwhile."""
 
     def __init__(self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None) -> None:
-        self.codes, self._packed, self._is_first = codes, packed, True
+        self.codes, self._packed, self._searches = codes, packed, 0
+        self._unpacking: CodeUnpacker | None = None
 
     def extend(self, columns: IndexColumns, tail: int = _TAIL) -> None:
         """Code added rows, once there are more than ``tail`` of them."""
@@ -161,18 +190,25 @@ class NearestVectorSearcher:
     def unpack(self, columns: IndexColumns) -> None:
         """Decode the codes of a file, or code all vectors anew."""
         if self._packed is not None:
-            (packed, size), self._packed = self._packed, None
-            try:
-                self.codes = AnnIndex.decode(packed.tobytes())
-            except ValueError:  # written by another version of turbovec
-                self.codes = AnnIndex.build(columns.get_vectors(slice(0, size)))
+            size, unpacking = self._packed[1], self._start_unpacking(self._packed[0])
+            unpacking.join()
+            self._packed = self._unpacking = None
+            self.codes = unpacking.codes or AnnIndex.build(columns.get_vectors(slice(0, size)))
+
+    def _start_unpacking(self, packed: npt.NDArray[np.uint8]) -> CodeUnpacker:
+        if self._unpacking is None:
+            self._unpacking = CodeUnpacker(packed)
+            self._unpacking.start()
+        return self._unpacking
 
     def find(
         self, columns: IndexColumns, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], width: int
     ) -> npt.NDArray[np.int64]:
         """Find the ``width`` nearest slots in ``mask``, rescoring those of codes."""
-        if self._packed is not None and self._is_first:
-            self._is_first = False
+        if self._packed is not None and self._searches < _SCANS:
+            self._searches += 1
+            if self._searches > 1:
+                self._start_unpacking(self._packed[0])
             found = np.flatnonzero(mask)
             return found[top_slots(columns.scan(vector)[found], width)]
         self.unpack(columns)

@@ -19,10 +19,11 @@ from engrams.store.index.candidateview import WINDOW
 from engrams.store.index.indexcolumns import VECTORS, IndexColumns, IndexRow, RowSlotMap, StringCodebook, find_sound
 from engrams.store.index.segmentfile import SegmentContent, SegmentFileError
 from engrams.store.index.sessionchain import chain_sessions
+from engrams.store.index.sessionnumbers import SessionNumberMap
 from engrams.types import Kind, Status
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
-_FORM = 2
+_FORM = 3
 """Number of the meaning of the arrays: to be raised when any of them means something else."""
 _SPARE = 4
 """One part in this many of the rows is room for later ones."""
@@ -32,8 +33,8 @@ _SPARE = 4
 class OwnerIndexState:
     """Columns, postings, codes and names of an index.
 
-    ``sessions``: number of each session by scope and name; ``last``: its last slot, or -1, by number. ``last_change``: number of the last
-    change seen; ``has_triggers``: some record has had a trigger."""
+    ``last``: last slot of each session, or -1, by its number. ``last_change``: number of the last change seen; ``has_triggers``: some
+    record has had a trigger."""
 
     columns: IndexColumns
     postings: InvertedIndex = field(default_factory=InvertedIndex)
@@ -42,7 +43,7 @@ class OwnerIndexState:
     scopes: StringCodebook = field(default_factory=StringCodebook)
     kinds: StringCodebook = field(default_factory=StringCodebook)
     voices: StringCodebook = field(default_factory=StringCodebook)
-    sessions: dict[tuple[int, str], int] = field(default_factory=dict)
+    sessions: SessionNumberMap = field(default_factory=SessionNumberMap)
     last: array[int] = field(default_factory=lambda: array("i"))
     last_change: int = 0
     has_triggers: bool = False
@@ -65,7 +66,8 @@ class OwnerIndexState:
         if self.nearest.codes is not None:
             arrays["codes"] = np.frombuffer(self.nearest.codes.encode(), np.uint8)
         arrays["last"] = np.array(self.last, np.int32)
-        names = [self.scopes.names, self.kinds.names, self.voices.names, [[*key, code] for key, code in self.sessions.items()]]
+        arrays["session hashes"], arrays["session numbers"] = self.sessions.dump()
+        names = [self.scopes.names, self.kinds.names, self.voices.names]
         arrays["names"] = np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)
         size = self.columns.size
         growing = frozenset(columns) - {"centre"} - (frozenset() if self.columns.dimension else {VECTORS})
@@ -83,7 +85,7 @@ class OwnerIndexState:
         if "codes" in arrays and not AnnIndex.is_available():
             raise SegmentFileError("turbovec is missing")
         postings = [PostingSegment(*(arrays[name] for name in _POSTINGS))] if "terms" in arrays else []
-        scopes, kinds, voices, sessions = json.loads(arrays["names"].tobytes())
+        scopes, kinds, voices = json.loads(arrays["names"].tobytes())
         return cls(
             columns=IndexColumns(arrays[VECTORS].shape[1], notes["size"], arrays),
             postings=InvertedIndex(postings),
@@ -92,7 +94,7 @@ class OwnerIndexState:
             scopes=StringCodebook(scopes),
             kinds=StringCodebook(kinds),
             voices=StringCodebook(voices),
-            sessions={(scope, name): code for scope, name, code in sessions},
+            sessions=SessionNumberMap(arrays["session hashes"], arrays["session numbers"]),
             last=array("i", arrays["last"].tobytes()),
             last_change=notes["last_change"],
             has_triggers=notes["has_triggers"],
@@ -214,12 +216,16 @@ class IndexRowApplier:
         # Lists in the loop: setting single elements of a numpy column takes five times as long.
         before, before2, place, session = ([number] * len(scopes) for number in (-1, -1, 0, 0))
         late: list[int] = []
+        here: dict[tuple[int, str], int] = {}
         for at, (rowid, name, kind) in enumerate(zip(by.rowid, by.session, by.kind, strict=True)):
             if rowid in known:
                 continue  # it takes the place that it had
             code = len(lasts)
             if name and kind in _SPOKEN:
-                code = self._state.sessions.setdefault((scopes[at], name), code)
+                key = scopes[at], name
+                if key not in here:
+                    here[key] = self._state.sessions.number(*key, code)
+                code = here[key]
             if code == len(lasts):
                 lasts.append(-1)
             last, session[at] = lasts[code], code

@@ -10,10 +10,13 @@ import json
 import mmap
 import os
 import struct
+import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from io import FileIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +30,11 @@ _START = struct.Struct("<8sII")
 _PAGE = 4096
 _BLOCK = 512
 """Words of eight bytes that are summed at a time: a page."""
+_READ = 512 * 8 * _BLOCK
+"""Bytes that are read at a time, whole blocks."""
+_CHECKED = "user.engrams.checked"
+"""Attribute of a file whose sums were right: when, and what it was then."""
+_STARTED = Path("/proc/sys/kernel/random/boot_id")
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
@@ -57,7 +65,7 @@ def write_segment(path: Path, segment: SegmentContent) -> None:
     for name, array in segment.arrays.items():
         rows = len(array) + (segment.spare if name in segment.growing else 0)
         places[name] = {"dtype": array.dtype.str, "shape": array.shape, "rows": rows, "at": at, "sum": sum_bytes(array)}
-        at = _round_up(at + rows * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=np.int64)))
+        at = _round_up(at + rows * array.dtype.itemsize * _multiply(array.shape[1:]))
     head = json.dumps({"notes": segment.notes, "arrays": places, "size": at}, ensure_ascii=False).encode()
     data = _round_up(_START.size + len(head))
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -75,39 +83,108 @@ def map_segment(path: Path) -> SegmentContent:
     ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it cannot be trusted."""
     # A pipe in the file's place must not be waited for.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size < _START.size:
             raise SegmentFileError("too short")
         whole = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
-    magic, length, told = _START.unpack_from(whole)
-    head = whole[_START.size : _START.size + length]
-    if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
-        raise SegmentFileError("another kind, version, or a damaged head")
-    about = json.loads(head)
-    data = _round_up(_START.size + length)
-    if size != data + about["size"]:
-        raise SegmentFileError("another size than when it was written")
+        magic, length, told = _START.unpack_from(whole)
+        head = whole[_START.size : _START.size + length]
+        if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
+            raise SegmentFileError("another kind, version, or a damaged head")
+        about = json.loads(head)
+        data = _round_up(_START.size + length)
+        if size != data + about["size"]:
+            raise SegmentFileError("another size than when it was written")
+        if not _was_checked(file):
+            _check_sums(file, about["arrays"], data)
+            _keep_checked(file)
     arrays = {}
     for name, place in about["arrays"].items():
-        kind, (count, *inner) = np.dtype(place["dtype"]), place["shape"]
-        width = int(np.prod(inner, dtype=np.int64))
-        flat = np.frombuffer(whole, kind, place["rows"] * width, data + place["at"])
-        if sum_bytes(flat[: count * width]) != place["sum"]:
-            raise SegmentFileError(f"{name} is damaged")
+        inner = place["shape"][1:]
+        flat = np.frombuffer(whole, np.dtype(place["dtype"]), place["rows"] * _multiply(inner), data + place["at"])
         arrays[name] = flat.reshape(place["rows"], *inner)
     return SegmentContent(about["notes"], arrays)
 
 
-def sum_bytes(array: npt.NDArray[Any]) -> int:
-    """Sum bytes up: a CRC over weighted sums of pages.
+def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
+    """Compare the sums of all arrays; SegmentFileError: one is damaged.
+
+    Read in pieces, not through the map: what a process never asks for takes none of its memory."""
+    buffer = memoryview(bytearray(_READ))
+    for name, place in places.items():
+        left = np.dtype(place["dtype"]).itemsize * _multiply(place["shape"])
+        file.seek(data + place["at"])
+        found = _SumOfBlocks()
+        while left:
+            count = file.readinto(buffer[: min(left, _READ)])
+            # The last read of an array may end anywhere, others at the end of a block.
+            if count != min(left, _READ):
+                raise SegmentFileError(f"{name} is cut")
+            found.add(np.frombuffer(buffer[:count], np.uint8))
+            left -= count
+        if found.finish() != place["sum"]:
+            raise SegmentFileError(f"{name} is damaged")
+
+
+def _was_checked(file: FileIO) -> bool:
+    """True if its sums were right since this machine started.
+
+    What was written to it or took its place since is checked again."""
+    state = _describe_state(file)
+    with suppress(OSError):
+        return bool(state) and os.getxattr(file.fileno(), _CHECKED) == state
+    return False
+
+
+def _keep_checked(file: FileIO) -> None:
+    """Note at the file that its sums were right, where possible."""
+    state = _describe_state(file)
+    with suppress(OSError):
+        if state:
+            os.setxattr(file.fileno(), _CHECKED, state)
+
+
+def _describe_state(file: FileIO) -> bytes:
+    """Describe the machine's start, and the file's number, size and time.
+
+    Empty where that cannot be told."""
+    if sys.platform != "linux":
+        return b""
+    try:
+        start = _STARTED.read_text("ascii").strip()
+    except OSError:
+        return b""
+    state = os.fstat(file.fileno())
+    return f"{start} {state.st_ino} {state.st_size} {state.st_mtime_ns}".encode()
+
+
+class _SumOfBlocks:
+    """Checksum: a CRC over weighted sums of pages.
 
     Nearly at the speed of memory. Any change within one word is found, and others, as of words that changed places, but for one in
     four billion."""
-    data = _to_bytes(array)
-    blocks = len(data) // (8 * _BLOCK)
-    words = data[: blocks * 8 * _BLOCK].view(np.uint64).reshape(blocks, _BLOCK)
-    return zlib.crc32(data[blocks * 8 * _BLOCK :].data, zlib.crc32(np.vecdot(words, _weights()).data))
+
+    def __init__(self) -> None:
+        self._crc, self._rest = 0, b""
+
+    def add(self, data: npt.NDArray[np.uint8]) -> None:
+        """Add bytes; only the last ones may end within a block."""
+        blocks = len(data) // (8 * _BLOCK)
+        words = data[: blocks * 8 * _BLOCK].view(np.uint64).reshape(blocks, _BLOCK)
+        self._crc = zlib.crc32(np.vecdot(words, _weights()).data, self._crc)
+        self._rest = data[blocks * 8 * _BLOCK :].tobytes()
+
+    def finish(self) -> int:
+        """Sum of all that was added."""
+        return zlib.crc32(self._rest, self._crc)
+
+
+def sum_bytes(array: npt.NDArray[Any]) -> int:
+    """Checksum of an array's bytes."""
+    found = _SumOfBlocks()
+    found.add(_to_bytes(array))
+    return found.finish()
 
 
 @cache
@@ -117,6 +194,10 @@ def _weights() -> npt.NDArray[np.uint64]:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return mixed ^ (mixed >> np.uint64(31)) | np.uint64(1)
+
+
+def _multiply(shape: Sequence[int]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
 
 
 def _to_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from bench.speed.curvetable import FLAT, METRICS, format_value
+from bench.speed.curvetable import CLOCKS, FLAT, METRICS, format_value, pick_value
 
 _WIDE, _HIGH = 250, 170
 _LEFT, _TOP, _RIGHT, _BOTTOM = 44, 30, 12, 24
@@ -30,11 +30,13 @@ def draw_picture(report: Mapping[str, Any]) -> str:
         parts.append(f'<text x="8" y="{down + 24}" class="head">{_TITLES[axis]}{_tell_each(report, axis)}</text>')
         for place, metric in enumerate(METRICS):
             at = f"translate({place % _COLUMNS * _WIDE} {down + _HEAD + place // _COLUMNS * _HIGH})"
-            parts.append(f'<g transform="{at}">{_draw_panel(report[axis], axis, metric, colours)}</g>')
+            parts.append(f'<g transform="{at}">{_draw_panel(report[axis], axis, (metric, report["clock"]), colours)}</g>')
         legend = f"translate({(_COLUMNS - 1) * _WIDE + _LEFT} {down + _HEAD + (rows - 1) * _HIGH + _TOP})"
         parts.append(f'<g transform="{legend}">{draw_legend(colours)}</g>')
     facts, high = report["machine"], len(drawn) * block + _FOOT
-    told = f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']} at the start, {facts['when'][:10]}"
+    told = (
+        f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']} at the start, {facts['when'][:10]}; times {CLOCKS[report['clock']]}"
+    )
     parts.append(f'<text x="8" y="{high - 10}">{escape(told)}; python -m bench.speed --curve</text>')
     return wrap_svg(parts, wide, high)
 
@@ -52,9 +54,10 @@ def _tell_each(report: Mapping[str, Any], axis: str) -> str:
     return f", {report['each']} records each" if axis == "owners" else ""
 
 
-def _draw_panel(systems: Mapping[str, Any], axis: str, metric: str, colours: Mapping[str, str]) -> str:
+def _draw_panel(systems: Mapping[str, Any], axis: str, figure: tuple[str, str], colours: Mapping[str, str]) -> str:
+    metric, clock = figure
     lines = {
-        name: [(int(size), row[metric]) for size, row in sorted(rows.items(), key=lambda pair: int(pair[0])) if row.get(metric)]
+        name: [(int(size), value) for size, row in sorted(rows.items(), key=_to_size) if (value := pick_value(row, metric, clock))]
         for name, rows in systems.items()
     }
     return draw_panel(METRICS[metric], lines, colours, is_flat=metric in FLAT[axis])
@@ -108,6 +111,10 @@ class _Scale:
     def place(self, value: float) -> float:
         share = (math.log10(value) - self._low) / (self._high - self._low)
         return self._start + share * (self._end - self._start)
+
+
+def _to_size(pair: tuple[str, Any]) -> int:
+    return int(pair[0])
 
 
 def _name_mark(value: float) -> str:

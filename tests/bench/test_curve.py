@@ -29,7 +29,7 @@ def row(first: float, search: float) -> dict[str, float]:
 def report() -> dict[str, object]:
     ours = {"10000": row(50, 2), "100000": row(500, 3)}
     peer = {"10000": {**row(5, 4), "about": "another memory"}, "100000": {"failure": "took more than 9 s"}}
-    head = {"machine": MACHINE, "rounds": 3, "count": 100, "each": 100}
+    head = {"machine": MACHINE, "rounds": 3, "count": 100, "each": 100, "clock": "wall"}
     return {**head, "records": {OURS: ours, "Peer": peer}, "owners": {OURS: {"1": row(5, 2), "100": row(5, 2)}}}
 
 

@@ -82,6 +82,17 @@ def empty_database() -> str:
     return url
 
 
+def make_database(options: str = "") -> str:
+    """The address of a new database without tables."""
+    import psycopg
+
+    url = start_server()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS fresh")
+        connection.execute(f"CREATE DATABASE fresh {options}".encode())
+    return url.replace("/postgres?", "/fresh?")
+
+
 def pooled(url: str) -> str:
     """The address of a pooler before that server, which hands every transaction to another connection."""
     from psycopg.conninfo import conninfo_to_dict

@@ -16,17 +16,6 @@ from engrams.errors import StoreError
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 
 
-def make_database(options: str = "") -> str:
-    """The address of a new database without tables."""
-    import psycopg
-
-    url = postgres.start_server()
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS fresh")
-        connection.execute(f"CREATE DATABASE fresh {options}".encode())
-    return url.replace("/postgres?", "/fresh?")
-
-
 def limit_steps(monkeypatch: pytest.MonkeyPatch, number: int) -> Any:
     """Let this engrams know only the first steps; undone by what is returned."""
     from engrams.store.postgres import schemasetup
@@ -40,7 +29,7 @@ def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPa
     """While a backup holds a table that a step changes, others read and write it; the step is taken once the backup ends."""
     import psycopg
 
-    url = make_database()
+    url = postgres.make_database()
     undo = limit_steps(monkeypatch, 2)
     assert build.migrate_store(url) == ("start", "owners")
     undo()
@@ -62,7 +51,7 @@ def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPa
 
 def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
     """Tables are made only where texts are Unicode; the error says how to make such a database."""
-    url = make_database("ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+    url = postgres.make_database("ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
     with pytest.raises(StoreError, match="LATIN1") as refused:
         build.migrate_store(url)
     assert "UTF8" in refused.value.hint
@@ -72,7 +61,7 @@ def test_a_release_that_splits_words_otherwise(home: Path) -> None:
     """Older terms are refused until `migrate` has split every owner's texts again; newer ones stop what runs and what starts."""
     import psycopg
 
-    url = make_database()
+    url = postgres.make_database()
     build.migrate_store(url)
     given: dict[str, Any] = {"home": home, "store": {"url": url}, "jobs__workers": 0, "embed__provider": "null"}
     with engrams.open(**given) as memory:
@@ -100,7 +89,7 @@ def test_a_user_that_may_not_migrate_is_told_what_is_needed() -> None:
     """Roles that another user made have to be granted: the error says how."""
     import psycopg
 
-    url = make_database()
+    url = postgres.make_database()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS builder")
         connection.execute("CREATE ROLE builder LOGIN CREATEROLE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def scans(plan: Any) -> Iterator[tuple[str, str]]:
     """Tables that a plan looks rows up in, with the conditions."""
     if isinstance(plan, dict):
-        if (name := plan.get("Relation Name")) and plan["Node Type"].endswith("Scan"):
+        if (name := plan.get("Relation Name")) and plan.get("Node Type", "").endswith("Scan"):
             conditions = ("Index Cond", "Recheck Cond", "Filter")
             told = " ".join(str(plan.get(part, "")) for part in conditions)
             inner = " ".join(str(each.get("Index Cond", "")) for each in plan.get("Plans", ()))
@@ -86,3 +87,52 @@ def test_every_statement_of_an_owner_names_the_owner(home: Path, monkeypatch: py
             ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()).fetchall()
             missing += [(name, text) for name, told in scans(plan) if name in owned and "owner" not in told]
     assert missing == []
+
+
+def part_tables(connection: Any, parts: int) -> None:
+    """Spread every table of memory over partitions by its owner, with its keys, rights and policies."""
+    for (table,) in connection.execute("SELECT tablename FROM pg_policies WHERE policyname = 'own'").fetchall():
+        indexes = connection.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", (table,)).fetchall()
+        connection.execute(f"ALTER TABLE {table} RENAME TO whole_{table}".encode())
+        like = f"(LIKE whole_{table} INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING CONSTRAINTS)"
+        connection.execute(f"CREATE TABLE {table} {like} PARTITION BY HASH (owner)".encode())
+        for number in range(parts):
+            bounds = f"FOR VALUES WITH (MODULUS {parts}, REMAINDER {number})"
+            connection.execute(f"CREATE TABLE {table}_part{number} PARTITION OF {table} {bounds}".encode())
+        for name, made in indexes:
+            connection.execute(made.replace(f" {name} ", f" parted_{name} ").encode())
+        connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY".encode())
+        own = "USING (owner = nullif(current_setting('engrams.owner', true), ''))"
+        connection.execute(f"CREATE POLICY own ON {table} TO engrams_service {own}".encode())
+        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO engrams_service".encode())
+
+
+def test_every_statement_of_an_owner_runs_on_one_partition(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is written, searched and read of an owner touches one partition of each table, once the plan begins to run."""
+    import psycopg
+
+    from engrams import build
+
+    url = postgres.make_database()
+    build.migrate_store(url)
+    statements = collect(url, home, monkeypatch)
+    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
+        connection.execute("SET search_path = engrams")
+        part_tables(connection, 4)
+        for setting in ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "role = engrams_service"):
+            connection.execute(f"SET {setting}".encode())
+        connection.execute("SELECT set_config('engrams.owner', 'user/ann', false)")
+        wide, touched = [], set[str]()
+        for text in sorted(statements):
+            connection.execute(f"PREPARE one AS {text}".encode())
+            given = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
+            owners = {int(number) for number in re.findall(r"owner = \$(\d+)", text)}
+            told = ", ".join("'user/ann'" if number in owners else "NULL" for number in range(1, given + 1))
+            values = f"({told})" if given else ""
+            ((plan,),) = connection.execute(f"EXPLAIN (FORMAT JSON) EXECUTE one{values}".encode()).fetchall()
+            connection.execute("DEALLOCATE one")
+            parts = {name for name, _ in scans(plan) if "_part" in name}
+            touched |= parts
+            if len({name.partition("_part")[0] for name in parts}) < len(parts):
+                wide.append((sorted(parts), text))
+    assert wide == [] and len(touched) > 8

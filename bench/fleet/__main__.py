@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--file-records", type=int, default=FILE_RECORDS, help="records up to which a cell has a file beside it")
     parser.add_argument("--fresh", action="store_true", help="delete the files and figures of an earlier run, and its own server")
     parser.add_argument("--again", action="store_true", help="measure the cells of the grid anew, on what was written before")
-    parser.add_argument("--model", action="store_true", help="measure nothing: show the curves and the forecast of what was measured")
+    parser.add_argument("--model", action="store_true", help="measure nothing: show what was measured, and the forecast by it")
     parser.add_argument("--picture", type=Path, help="where a picture of what was measured goes, as SVG")
     parser.add_argument("--home", type=Path, default=find_home(), help="where what was written stays, with the server (4 GB a million)")
     parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "fleet.json", help="where the figures go")
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report = json.loads(given.json.read_text("utf-8")) if given.json.exists() else {"cells": {}}
     if not given.model:
         _run_grid(report, given)
-        print(format_report(report))
+    print(format_report(report))
     if "idle" in report:
         print(f"\n{format_model(report)}")
     if given.picture:
@@ -115,10 +115,10 @@ class _CellBench:
                 str(number): _run_part("serving", "serving", places=places, cell=grid.name, processes=number, count=self.count)
                 for number in (1, 2)
             },
-            "costs": lambda: _run_part(
-                "serving", "costs", server=self.server, place=postgres, cell=grid.name, count=self.count, rest=self.rest
-            ),
+            "costs": lambda: self._sum_costs(postgres, grid),
         }
+        if "files" in places:
+            stages["file_costs"] = lambda: self._sum_costs(places["files"], grid)
         if self.rivals and grid.records <= self.rival_records:
             names = list(self.rivals)
             stages["rivals"] = lambda: _run_part("rivals", server=self.server, ours=postgres, cell=grid.name, names=names, count=self.count)
@@ -128,6 +128,9 @@ class _CellBench:
         filled = {name: _run_part("parts", "fill", place=place, cell=grid.name) for name, place in places.items()}
         settle_database(places["postgres"])
         return filled
+
+    def _sum_costs(self, place: str, grid: GridCell) -> dict[str, Any]:
+        return _run_part("serving", "costs", server=self.server, place=place, cell=grid.name, count=self.count, rest=self.rest)
 
     def _weigh(self, places: dict[str, str], grid: GridCell) -> dict[str, Any]:
         """Bytes of an owner: in the database beyond an empty one, in files, and of its index in memory."""

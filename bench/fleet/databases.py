@@ -83,13 +83,13 @@ def count_logged_bytes(url: str) -> int:
     return _ask_number(url, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")
 
 
-def sum_server_seconds(url: str) -> float:
-    """Processor time of a server's processes, in seconds; 0 where they run on another machine.
+def sum_server_seconds(url: str, *, whole: bool = True) -> float:
+    """Processor time of a server's living processes, in seconds; 0 where they run on another machine.
 
-    What a process had spent before it ended is in its parent's count."""
+    ``whole``: with those of other databases and of the server itself."""
     with psycopg.connect(url, autocommit=True) as connection:
-        pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()").fetchall()]
-    return sum(map(read_process_seconds, pids))
+        rows = connection.execute("SELECT pid, datname = current_database() FROM pg_stat_activity WHERE pid <> pg_backend_pid()").fetchall()
+    return sum(read_process_seconds(pid) for pid, mine in rows if mine or whole)
 
 
 def read_process_seconds(pid: int) -> float:

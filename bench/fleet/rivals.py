@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 
 from bench.fleet.cells import OURS, GridCell, name_user
-from bench.fleet.databases import make_database, measure_bytes, settle_database
+from bench.fleet.databases import make_database, measure_bytes, read_process_seconds, settle_database, sum_server_seconds
 from bench.fleet.sidebyside import SideBySideTimer
 from bench.peers.envs import PeerError, prepare_python
 from bench.peers.remote import PeerProcess
@@ -98,36 +98,46 @@ def _time_all(urls: dict[str, str], cell: GridCell, count: int) -> dict[str, Any
     questions, lines = Corpus(seed=13).questions(count + _STARTS), Corpus(seed=17).lines(count)
     for user, question in zip(itertools.cycle(users), questions[:_STARTS], strict=False):
         _time_starts(urls, user, question, timer)
-    found: dict[str, list[int]] = {name: [] for name in urls}
-    again: dict[str, list[bool]] = {name: [] for name in urls}
     with ExitStack() as stack:
         workers = {name: stack.enter_context(RivalProcess(name, url)) for name, url in urls.items()}
         about = {name: worker.open()[0] for name, worker in workers.items()}
         for user in users:
             for worker in workers.values():
                 worker.search(user, questions[0])
+        found: dict[str, int] = dict.fromkeys(urls, 0)
+        again: dict[str, int] = dict.fromkeys(urls, 0)
 
-        def search(user: str, question: str, name: str) -> float:
+        def search(name: str, user: str, question: str) -> float:
             seconds, texts = workers[name].search(user, question)
-            found[name].append(len(texts))
+            found[name] += len(texts)
             return seconds
 
-        places = {name: name for name in urls}
+        places, spent = {name: name for name in urls}, [_sum_seconds(workers, urls)]
         for user, question in zip(itertools.cycle(users), questions[_STARTS:], strict=False):
-            timer.note("search", places, lambda name, user=user, question=question: search(user, question, name))
-        for user, line in zip(itertools.cycle(users), lines, strict=False):
-            timer.note("add", workers, lambda worker, user=user, text=line.text: worker.add(user, text))
-            for name, worker in workers.items():
-                again[name].append(line.text in worker.search(user, line.text)[1])
+            timer.note("search", places, lambda name, user=user, question=question: search(name, user, question))
+        spent.append(_sum_seconds(workers, urls))
+        added = list(zip(itertools.cycle(users), (line.text for line in lines), strict=False))
+        for user, text in added:
+            timer.note("add", workers, lambda worker, user=user, text=text: worker.add(user, text))
+        spent.append(_sum_seconds(workers, urls))
+        for (user, text), (name, worker) in itertools.product(added, workers.items()):
+            again[name] += text in worker.search(user, text)[1]
     return {
         name: {
             "about": about[name],
-            "found": round(sum(found[name]) / count, 2),
-            "again": round(sum(again[name]) / count, 3),
+            "found": round(found[name] / count, 2),
+            "again": round(again[name] / count, 3),
+            "search_processor_ms": round(1000 * (spent[1][name] - spent[0][name]) / count, 3),
+            "add_processor_ms": round(1000 * (spent[2][name] - spent[1][name]) / count, 3),
             **figures,
         }
         for name, figures in timer.summarize().items()
     }
+
+
+def _sum_seconds(workers: Mapping[str, RivalProcess], urls: Mapping[str, str]) -> dict[str, float]:
+    """Processor time of each memory so far: of its process, and of Postgres for it."""
+    return {name: read_process_seconds(worker.process) + sum_server_seconds(urls[name], whole=False) for name, worker in workers.items()}
 
 
 def _time_starts(urls: dict[str, str], user: str, question: str, timer: SideBySideTimer) -> None:

@@ -173,25 +173,26 @@ def _count_per_second(ports: Sequence[int], users: Sequence[str], questions: Seq
 
 
 def measure_costs(server: str, place: str, cell: str, count: int, rest: float) -> dict[str, float]:
-    """Measure what one API and the server spend on a call, and on nothing.
+    """Measure what one API, and Postgres behind it, spend on a call and on nothing.
 
-    Milliseconds of processor time for a search of a loaded owner, for an owner's first one, and for an add; bytes of the server's log for
-    an add; connections and transactions a second of an API that rests for as many seconds."""
+    Milliseconds of processor time for a search of a loaded owner, for an owner's first one, and for an add; on Postgres also bytes of its
+    log for an add, and connections and transactions a second of an API that rests for as many seconds."""
     users = [name_user(number) for number in GridCell.parse(cell).visited()]
     questions, lines = Corpus(seed=31).questions(count), [line.text for line in Corpus(seed=32).lines(count)]
-    found: dict[str, float] = {}
+    shared, found = "://" in place, dict[str, float]()
     with run_processes("serve", place, 1) as (api,):
-        spent = _CostMeter(place, api)
+        spent = _CostMeter(place if shared else "", api)
         for question in questions[:20]:
             api.client.search(name_user(WARMING), question)
         found |= spent.measure("cold", [lambda user=user: api.client.search(user, questions[0]) for user in users])
         calls = zip(itertools.cycle(users), questions, strict=False)
         found |= spent.measure("search", [lambda user=user, text=text: api.client.search(user, text) for user, text in calls])
-        logged = count_logged_bytes(place)
+        logged = count_logged_bytes(place) if shared else 0
         calls = zip(itertools.cycle(users), lines, strict=False)
         found |= spent.measure("add", [lambda user=user, text=text: api.client.add(user, text) for user, text in calls])
-        found["add_log_bytes"] = round((count_logged_bytes(place) - logged) / count)
-        found |= _measure_rest(server, place, "api", rest)
+        if shared:
+            found["add_log_bytes"] = round((count_logged_bytes(place) - logged) / count)
+            found |= _measure_rest(server, place, "api", rest)
     return found
 
 
@@ -212,19 +213,21 @@ def _measure_rest(server: str, place: str, who: str, rest: float) -> dict[str, f
 
 
 class _CostMeter:
-    """Processor time of an API and of its database's server for calls."""
+    """Processor time of an API, and of its database's server where it has one, for calls."""
 
-    def __init__(self, place: str, api: EngramsProcess) -> None:
-        self._place, self._api = place, api
+    def __init__(self, server: str, api: EngramsProcess) -> None:
+        self._server, self._api = server, api
 
     def measure(self, what: str, calls: Sequence[Callable[[], Any]]) -> dict[str, float]:
         """Milliseconds a call, of the API and of the server."""
-        before = self._api.seconds, sum_server_seconds(self._place)
+        before = self._read()
         for call in calls:
             call()
-        after = self._api.seconds, sum_server_seconds(self._place)
-        each = [round(1000 * (late - early) / len(calls), 3) for early, late in zip(before, after, strict=True)]
-        return {f"{what}_api_ms": each[0], f"{what}_server_ms": each[1]}
+        spent = [1000 * (late - early) / len(calls) for early, late in zip(before, self._read(), strict=True)]
+        return {f"{what}_api_ms": round(spent[0], 3)} | ({f"{what}_server_ms": round(spent[1], 3)} if self._server else {})
+
+    def _read(self) -> tuple[float, float]:
+        return self._api.seconds, sum_server_seconds(self._server) if self._server else 0.0
 
 
 def _find_port() -> int:

@@ -23,7 +23,7 @@ SERVED = {
     "elsewhere": "search at the next process right after",
 }
 SIZES = (10_000, 100_000, 1_000_000)
-_LABEL = 44
+_LABEL = 52
 _FORECAST = {
     "database_bytes": ("database (GB)", 1e9),
     "searches": ("searches a second", 1),
@@ -67,10 +67,12 @@ def _format_cell(cell: Mapping[str, Any]) -> Iterator[str]:
         held = {name: {"p50": sizes[key]} for name, key in (("files", "files_index_bytes"), ("postgres", "index_bytes")) if key in sizes}
         yield _format_pair("  bytes of an owner, index in memory", held)
     if costs := cell.get("costs"):
-        yield (
-            f"  an API at rest: {costs['api_connections']:.0f} connections, {costs['api_idle_per_second']:.2f} transactions a second; "
-            f"processor time of a search: {costs['search_api_ms']:.2f} ms and {costs['search_server_ms']:.2f} ms of Postgres"
-        )
+        one = cell.get("file_costs", {})
+        for what, label in (("search", SERVED["search"]), ("cold", SERVED["cold"]), ("add", SERVED["add"])):
+            spent = {"postgres": {"p50": costs[f"{what}_api_ms"] + costs[f"{what}_server_ms"]}}
+            spent |= {"files": {"p50": one[f"{what}_api_ms"]}} if one else {}
+            yield _format_pair(f"  processor time over HTTP, {label.replace('search, warm', 'search')}", spent)
+        yield f"  an API at rest: {costs['api_connections']:.0f} connections, {costs['api_idle_per_second']:.2f} transactions a second"
     yield from _format_rivals(cell.get("rivals", {}))
 
 
@@ -96,10 +98,8 @@ def _format_figure(value: float | None) -> str:
 def _format_rivals(rivals: Mapping[str, Any]) -> Iterator[str]:
     if not rivals:
         return
-    yield (
-        f"{'  on the same server (ms)':28}{'search p50':>11} {'p95':>8} {'add p50':>9} {'p95':>8} {'new process':>12} {'its first':>10}"
-        f" {'of 10':>6} {'again':>6} {'bytes':>12}"
-    )
+    head = "".join(f"{what + ' p50':>11} {'p95':>8} {'processor':>10}" for what in ("search", "add"))
+    yield f"{'  on the same server (ms)':28}{head} {'new process':>12} {'its first':>10} {'of 10':>6} {'again':>6} {'bytes':>11}"
     for name, label in RIVALS.items():
         mine = rivals.get(name)
         if mine is None:
@@ -107,9 +107,11 @@ def _format_rivals(rivals: Mapping[str, Any]) -> Iterator[str]:
         if "failure" in mine:
             yield f"    {label:24}not run: {mine['failure']}"
             continue
-        search, add = (f"{mine[what]['p50']:>{width}.2f} {mine[what]['p95']:>8.2f}" for what, width in (("search", 11), ("add", 9)))
+        times = "".join(
+            f"{mine[what]['p50']:>11.2f} {mine[what]['p95']:>8.2f} {mine[f'{what}_processor_ms']:>10.2f}" for what in ("search", "add")
+        )
         first = f"{mine['open']['p50']:>12.0f} {mine['first']['p50']:>10.1f}"
-        yield f"    {label:24}{search} {add} {first} {mine['found']:>6.1f} {100 * mine['again']:>5.0f}% {mine['database_bytes']:>12,}"
+        yield f"    {label:24}{times} {first} {mine['found']:>6.1f} {100 * mine['again']:>5.0f}% {mine['database_bytes']:>11,}"
 
 
 def format_model(report: Mapping[str, Any], given: FleetAssumptions | None = None, sizes: Sequence[int] = SIZES) -> str:

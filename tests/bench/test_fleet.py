@@ -38,7 +38,7 @@ def cell(owners: int, each: int, **changed: float) -> dict[str, Any]:
         "rivals": {
             "engramspostgres": {
                 "about": "ours", "search": times(3.0), "add": times(4.0), "open": times(300.0), "first": times(20.0), "found": 10.0,
-                "again": 1.0, "database_bytes": 3000,
+                "again": 1.0, "database_bytes": 3000, "search_processor_ms": 1.5, "add_processor_ms": 2.5,
             },
             "mem0pgvector": {"failure": "cannot be installed: no network"},
         },

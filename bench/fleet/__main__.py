@@ -72,9 +72,8 @@ def _run_grid(report: dict[str, Any], given: argparse.Namespace) -> None:
 
     with serve_databases(given.url, given.home / "server") as server:
         report["server"] = read_version(server)
-        bench = _CellBench(
-            server, given.count, tuple(name for name in given.rivals.split(",") if name), given.rival_records, given.file_records
-        )
+        rivals = tuple(name for name in given.rivals.split(",") if name)
+        bench = _CellBench(server, given.count, given.rest, rivals, given.rival_records, given.file_records)
         for grid in map(GridCell.parse, given.grid.split(",")):
             cell = report["cells"].setdefault(grid.name, {"owners": grid.owners, "each": grid.each})
             for name, stage in bench.stages(grid).items():

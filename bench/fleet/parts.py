@@ -30,12 +30,12 @@ from engrams.types import Scope
 
 ROOT = Path(__file__).resolve().parents[2]
 _BATCH = 500
-_WRITTEN = 20
+_WRITTEN = 5
 """Owners of a database that are written by the product; the others are copies of them."""
 
 
 def fill(place: str, cell: str) -> dict[str, Any]:
-    """Write the turns that a store lacks of a cell; on Postgres, owners beyond the first twenty are copies of these."""
+    """Write the turns that a store lacks of a cell; on Postgres, owners beyond the first five are copies of these."""
     grid, start, written = GridCell.parse(cell), time.perf_counter(), 0
     copies = range(_WRITTEN, grid.owners) if "://" in place else range(0)
     with open_engine(place, write__extract="off") as memory:

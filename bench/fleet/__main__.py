@@ -110,11 +110,11 @@ class _CellBench:
             "fill": lambda: self._fill(places, grid),
             "sizes": lambda: self._weigh(places, grid),
             "calls": lambda: _run_part("parts", "measure", places=places, cell=grid.name, count=self.count),
+            "costs": lambda: self._sum_costs(postgres, grid),
             "serving": lambda: {
                 str(number): _run_part("serving", "serving", places=places, cell=grid.name, processes=number, count=self.count)
                 for number in (1, 2)
             },
-            "costs": lambda: self._sum_costs(postgres, grid),
         }
         if "files" in places:
             stages["file_costs"] = lambda: self._sum_costs(places["files"], grid)

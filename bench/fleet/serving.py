@@ -33,6 +33,7 @@ from bench.fleet.sidebyside import SideBySideTimer
 from bench.speed.corpus import Corpus
 
 _START_SECONDS = 60.0
+_COUNTED_SECONDS = 11.0
 _CLIENTS = 4
 """Clients at the same time, where searches a second are counted."""
 _ENGRAMS = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
@@ -203,8 +204,8 @@ def measure_idle_workers(server: str, place: str, rest: float) -> dict[str, floa
 
 
 def _measure_rest(server: str, place: str, who: str, rest: float) -> dict[str, float]:
-    # The server counts a process' transactions with a delay of a second or so, of one at rest up to ten.
-    time.sleep(rest / 2)
+    # What a connection did before it came to rest is counted up to ten seconds later.
+    time.sleep(min(rest, _COUNTED_SECONDS))
     name = urlsplit(place).path.strip("/")
     before, start = count_transactions(server, name), time.perf_counter()
     time.sleep(rest)

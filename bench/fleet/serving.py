@@ -214,7 +214,7 @@ def _measure_rest(server: str, place: str, who: str, rest: float) -> dict[str, f
 
 
 class _CostMeter:
-    """Processor time of an API, and of its database's server where it has one, for calls."""
+    """Processor time of an API, and of Postgres' processes for it, for calls."""
 
     def __init__(self, server: str, api: EngramsProcess) -> None:
         self._server, self._api = server, api
@@ -228,7 +228,7 @@ class _CostMeter:
         return {f"{what}_api_ms": round(spent[0], 3)} | ({f"{what}_server_ms": round(spent[1], 3)} if self._server else {})
 
     def _read(self) -> tuple[float, float]:
-        return self._api.seconds, sum_server_seconds(self._server) if self._server else 0.0
+        return self._api.seconds, sum_server_seconds(self._server, whole=False) if self._server else 0.0
 
 
 def _find_port() -> int:

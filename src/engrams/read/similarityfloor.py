@@ -27,7 +27,7 @@ _WORDS_ALONE = 2.0
 _ANSWERING = 0.25
 """Nearness of a fact with the asked predicate about the asked person."""
 
-_NAMED = 0.13
+_NAMED = 0.08
 """Nearness of what is asked about a person who is known here."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engrams.encryption.besidereader import open_beside as open_beside
+from engrams.encryption.besidereader import peek as peek
 from engrams.encryption.homedatabase import HomeDatabase as HomeDatabase
 from engrams.encryption.homedatabase import close_replaced as close_replaced
 from engrams.encryption.homedatabase import identify as identify

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from engrams.encryption import pagereader
+from engrams.encryption.besidereader import open_beside
 from engrams.encryption.homekeys import find_keys, prepare_home
 from engrams.encryption.keyheader import DataKey, load_cipher
 from engrams.errors import EncryptionError
@@ -88,7 +89,7 @@ def read_frames(home: Path, path: Path) -> Iterator[bytes]:
 
 def iter_frames(path: Path, keys: tuple[DataKey, ...]) -> Iterator[bytes]:
     """Read a file's contents with these keys."""
-    with path.open("rb") as file:
+    with open_beside(path) as file:
         head = file.read(len(MAGIC))
         if head != MAGIC:
             yield head
@@ -138,7 +139,7 @@ def read_file(home: Path, path: Path) -> bytes:
 def is_sealed(path: Path) -> bool:
     """Test for a file that begins as a sealed one."""
     try:
-        with path.open("rb") as file:
+        with open_beside(path) as file:
             return file.read(len(MAGIC)) == MAGIC
     except FileNotFoundError:
         return False

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engrams.encryption.besidereader import open_beside
+
 PAGE = 4096
 RESERVED = 32
 MAGIC = b"SQLite format 3\0"
@@ -22,18 +24,18 @@ _LAYOUT = bytes((RESERVED, 64, 32, 32))
 
 def is_plain(path: Path) -> bool:
     """Test for a file that begins as a plain database does."""
-    return _read(path, 0, len(MAGIC)) == MAGIC
+    return _read_head(path, len(MAGIC)) == MAGIC
 
 
 def looks_encrypted(path: Path) -> bool:
     """Test for a file that begins as an encrypted database does."""
-    head = _read(path, 0, _CLEAR)
+    head = _read_head(path, _CLEAR)
     return len(head) == _CLEAR and not head.startswith(MAGIC) and head[16:18] == PAGE.to_bytes(2, "big") and head[20:] == _LAYOUT
 
 
 def opens_page(path: Path, key: bytes) -> bool:
     """Test whether any page of a file has this key's tag."""
-    with path.open("rb") as file:
+    with open_beside(path) as file:
         number = 1
         while page := file.read(PAGE):
             if len(page) == PAGE and decrypt_page(page, number, key)[1]:
@@ -60,7 +62,7 @@ def decrypt_page(page: bytes, number: int, key: bytes) -> tuple[bytes, bool]:
 
 def iter_pages(path: Path, keys: tuple[bytes, ...]) -> Iterator[bytes]:
     """Decrypt a database, page by page."""
-    with path.open("rb") as file:
+    with open_beside(path) as file:
         number = 1
         while len(page := file.read(PAGE)) == PAGE:
             yield decrypt_any(page, number, keys)
@@ -88,7 +90,6 @@ def _apply_stream(key: bytes, nonce: bytes, counter: int, data: bytes) -> Any:
     return Cipher(algorithms.ChaCha20(key, start), None).encryptor().update(data)
 
 
-def _read(path: Path, start: int, count: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
+def _read_head(path: Path, count: int) -> bytes:
+    with open_beside(path) as file:
         return file.read(count)

@@ -106,6 +106,8 @@ class HomeFilePurger:
     def _find_in(self, path: Path, place: str, search: PurgedWordSearcher) -> set[bytes] | None:
         """Find purged words in a file or archive; None: not readable."""
         home = self._deps.home
+        if path.name.endswith("-shm"):
+            return set()  # numbers of pages; and to close it would give up the locks of the database
         try:
             if place == FILES:
                 return search.find_in_file(path, home) | search.find_in_text(path.read_bytes())

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.store.make import ALICE, Time, add, found, get, reach, record, texts
 
+import engrams
+from engrams import build
 from engrams.ports import RecordQuery
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
@@ -147,3 +149,28 @@ def test_a_fork_is_safe(home: Path, clock: Time, memory: bool) -> None:
     assert len(texts(store)) == len(found(store, "fork")) == (2 if memory else 3)
     assert store.check(False)["ok"]
     store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("vault", [False, True])
+def test_a_purge_keeps_the_locks_of_its_process(tmp_path: Path, vault: bool) -> None:
+    """After a purge has looked at the bytes of the database, another process that opens and closes it still knows that it is in use."""
+    home, owner = tmp_path / "home", ("user", "ann")
+
+    # A process of its own: in a forked one SQLite would still count its parent's connections.
+    opening = f"engrams.open(home={str(home)!r}, jobs__workers=0, vault__enabled={vault})"
+    line = f"import engrams\nwith {opening} as other:\n    other.list(scope={owner})"
+    with engrams.open(home=home, jobs__workers=0, vault__enabled=vault) as memory:
+        gone = memory.add("Ann grows tall beans behind the house.", scope=owner).id
+        kept = [path for path in home.glob("*.db-*") if not path.name.endswith("journal")]
+        before = {path: path.stat().st_ino for path in kept}
+        assert memory.purge(gone, scope=owner).proven
+        build.encryption_status(memory.settings)
+        with engrams.open(home=home, jobs__workers=0, vault__enabled=vault) as second:  # of this process too
+            assert second.list(scope=owner).records == ()
+        subprocess.run([sys.executable, "-c", line], check=True, timeout=120)
+        assert before and {path: path.stat().st_ino for path in kept if path.exists()} == before, "a log was deleted under this process"
+        memory.add("Cleo paints the kitchen.", scope=owner)
+        assert len(memory.list(scope=owner).records) == 1
+    with engrams.open(home=home, jobs__workers=0, vault__enabled=vault) as memory:
+        assert len(memory.list(scope=owner).records) == 1 and memory.check()["ok"]

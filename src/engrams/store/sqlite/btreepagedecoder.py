@@ -46,7 +46,8 @@ class RawDatabasePages:
     Numbers begin at 1."""
 
     def __init__(self, path: Path, size: int = 0) -> None:
-        self.data = path.read_bytes()
+        with encryption.open_beside(path) as file:
+            self.data = file.read()
         written = int.from_bytes(self.data[16:18], "big") if self.data.startswith(_MAGIC) else 0
         known = 65536 if written == 1 else written if written in _SIZES else 0
         self._path = path

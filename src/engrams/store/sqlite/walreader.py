@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engrams import encryption
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -105,7 +107,7 @@ def _count_pages(database: Path, size: int) -> int:
 def _read_promise(database: Path) -> tuple[bytes, int]:
     """Read the salts and the frames that a log's index knows.
     Source: SQLite's WAL-mode file format, 2.1."""
-    index = _read_bytes(database, "-shm")[:96]
+    index = encryption.peek(database.with_name(database.name + "-shm"), 96)
     if len(index) < 96 or index[:48] != index[48:] or not index[12]:
         return b"", 0
     return index[32:40], int.from_bytes(index[16:20], sys.byteorder)

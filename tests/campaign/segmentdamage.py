@@ -114,11 +114,11 @@ DAMAGES: dict[str, Callable[[random.Random, Path, Sources], None]] = {
 
 def damage_files(dice: random.Random, home: Path, sources: Sources) -> str:
     """Damage one index file or all of them; what was done, or nothing where there is none."""
-    files = [path for path in files_of(home) if path.suffix == ".segment" and path.is_file()]
+    files = [path for path in files_of(home) if path.suffix == ".segment" and path.is_file() and path.stat().st_size]
     if not files:
         return ""
     name = dice.choice([*DAMAGES])
     for path in files if dice.random() < 0.5 else [dice.choice(files)]:
-        if path.is_file():
+        if path.is_file() and path.stat().st_size:
             DAMAGES[name](dice, path, sources)
     return name

@@ -174,13 +174,23 @@ def _traces(home: Path, expected: Expected) -> Iterator[str]:
             closing(SqliteStore.open(home / "memory.db", StoreSettings(), lambda: MOMENT)) as store,
             store._database.reading() as connection,
         ):
-            ids, numbers, vectors = ({value for (value,) in connection.execute(statement)} for statement in _HELD)
+            ids, numbers, vectors, marks = ({value for (value,) in connection.execute(statement)} for statement in _HELD)
         made = {row.tobytes() for row in BuiltinEmbedder().embed([text_of(key) for key in gone])} - vectors if gone else set()
         for path in files:
-            yield from _traces_in(path, ids, numbers, made)
+            # A file that a purge could not remove, and said so, counts no more.
+            if not (expected.left or expected.purging - expected.purged) or _read_mark(path) in marks:
+                yield from _traces_in(path, ids, numbers, made)
 
 
-_HELD = ("SELECT id FROM records WHERE status = 'purged'", "SELECT id FROM lexicon", "SELECT data FROM vectors")
+_MARKS = "SELECT value FROM counters WHERE name LIKE 'index %'"
+_HELD = ("SELECT id FROM records WHERE status = 'purged'", "SELECT id FROM lexicon", "SELECT data FROM vectors", _MARKS)
+
+
+def _read_mark(path: Path) -> int:
+    """Mark of an index file; 0 where it is damaged."""
+    with suppress(OSError, SegmentFileError, ValueError, KeyError):
+        return int(map_segment(path).notes["key"][3])
+    return 0
 
 
 def _traces_in(path: Path, ids: set[str], numbers: set[int], vectors: set[bytes]) -> Iterator[str]:

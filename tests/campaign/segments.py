@@ -78,7 +78,7 @@ class SegmentSeries(Series):
 
         world, self.world = self.world, self._next("fill")
         start = time.perf_counter()
-        told = ask(work)
+        told = ask(work, PATIENCE * 4)
         world.pace = max(1.0, (time.perf_counter() - start) / (0.5 + number / 1000))
         self.world = world
         self.first = len(world.ledger.expect().stored)

@@ -146,6 +146,24 @@ def test_a_purge_tells_what_it_could_not_remove(tmp_path: Path, monkeypatch: pyt
     store.close()
 
 
+def test_a_purge_of_files_that_cannot_be_deleted_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the engine too it ends with a report, which names the folder."""
+    whole = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".segment":
+            raise PermissionError(13, "Permission denied")
+        whole(path, missing_ok)
+
+    with world.open() as memory:
+        (record,) = memory.list(scope=("user", "ada"), limit=1).records
+        monkeypatch.setattr(Path, "unlink", unlink)
+        told = memory.purge(record.id, scope=("user", "ada"))
+        assert not told.proven and told.remaining["index"] == 1
+        assert memory.search(record.text, scope=("user", "ada")).hits
+        assert record.id not in [hit.record.id for hit in memory.search(record.text, scope=("user", "ada")).hits]
+
+
 def test_room_for_later_rows_is_taken_when_the_file_is_written(world: World) -> None:
     """A file has no holes: on a disk in memory that is full, to fill one later would end the process."""
     for path in segmentlook.files_of(world.home):

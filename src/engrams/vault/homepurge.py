@@ -144,7 +144,10 @@ class HomeFilePurger:
         elif top := next((one for one in path.parents if _TEMPORARY.search(one.name)), None):
             shutil.rmtree(top, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:
+                return False  # told by the look that follows
         return True
 
     def _list_places(self) -> Iterator[tuple[Path, str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.campaign.ledger import KEY, OWNERS, Expected, Ledger, owner_of
+from tests.campaign.ledger import KEY, OWNERS, Expected, Ledger, owner_of, query_for
 
 import engrams
 from engrams.errors import EngramsError
@@ -110,7 +110,7 @@ def _searches(memory: engrams.MemoryEngine, world: World, seen: dict[str, list[A
     active = [row[0] for rows in seen.values() for row in rows if row[1] == Status.ACTIVE]
     for key in world.dice.sample(active, min(_SEARCHES, len(active))):
         for owner in OWNERS:
-            texts = [hit.record.text for hit in memory.search(f"parcel {key}", scope=scope(owner), limit=_DEPTH).hits]
+            texts = [hit.record.text for hit in memory.search(query_for(key), scope=scope(owner), limit=_DEPTH).hits]
             texts.append(memory.context(f"Where is parcel {key}?", scope=scope(owner)).text)
             held = {one for text in texts for one in KEY.findall(text)}
             yield owner, key, key in held, [one for one in held if owner_of(one) != owner]

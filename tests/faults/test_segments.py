@@ -24,6 +24,7 @@ from engrams.store import segmentfolder
 from engrams.store.index import segmentfile
 from engrams.store.sql import indexcache
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
+from engrams.vault.purgedwords import PurgedWordSearcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -162,6 +163,23 @@ def test_a_purge_of_files_that_cannot_be_deleted_is_told(world: World, monkeypat
         assert not told.proven and told.remaining["index"] == 1
         assert memory.search(record.text, scope=("user", "ada")).hits
         assert record.id not in [hit.record.id for hit in memory.search(record.text, scope=("user", "ada")).hits]
+
+
+def test_a_file_that_goes_while_a_purge_looks_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process moves files of the vault while the purge reads them: it ends with its report."""
+    whole, moved = PurgedWordSearcher.find_in_file, []
+
+    def find(searcher: PurgedWordSearcher, path: Path, home: Path) -> set[bytes]:
+        found = whole(searcher, path, home)
+        if path.suffix == ".md":
+            moved.append(path.rename(path.with_suffix(".moved")))
+        return found
+
+    with engrams.open(home=tmp_path, vault__enabled=True, **QUIET) as memory:
+        gone, _ = (memory.add(f"Parcel {number} waits in the hall.", scope=("user", "ada"), kind="note").id for number in range(2))
+        memory.vault.sync()
+        monkeypatch.setattr(PurgedWordSearcher, "find_in_file", find)
+        assert memory.purge(gone, scope=("user", "ada")).places and moved
 
 
 def test_room_for_later_rows_is_taken_when_the_file_is_written(world: World) -> None:

@@ -120,6 +120,8 @@ class HomeFilePurger:
                 restore(plain, BackupPaths(below / "memory.db", below / "vault", below / "vault.db"))
                 found = {needle for file in list_files(below) for needle in search.find_in_file(file, below)}
                 return found.union(*GitHistoryScanner(below / "vault").look(search)[1].values())
+        except FileNotFoundError:
+            return set()  # another process moved or deleted it meanwhile
         except EngramsError:
             return None
 

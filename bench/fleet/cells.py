@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,11 @@ class GridCell:
 def find_home() -> Path:
     """Folder of everything that is kept."""
     return Path(os.environ.get(HOME) or ROOT / "bench" / "out" / "fleet")
+
+
+def make_lines(count: int) -> Iterator[Line]:
+    """Texts that no earlier run has written: what is known already costs less to add."""
+    return Corpus(seed=time.time_ns()).lines(count)
 
 
 def name_user(number: int) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 
-from bench.fleet.cells import WARMING, GridCell, Owner, name_owner, open_engine
+from bench.fleet.cells import WARMING, GridCell, Owner, make_lines, name_owner, open_engine
 from bench.fleet.copies import copy_owner, list_owners
 from bench.fleet.sidebyside import SideBySideTimer
 from bench.speed.corpus import Corpus
@@ -73,7 +73,7 @@ def measure(places: Mapping[str, str], cell: str, count: int) -> dict[str, Any]:
     """Time searches and writes on each store; beside them the size of an owner's index."""
     visited = [name_owner(number) for number in GridCell.parse(cell).visited()]
     questions, timer = Corpus(seed=3).questions(count), SideBySideTimer()
-    lines = map(to_turn, Corpus(seed=7).lines(2 * count))
+    lines = map(to_turn, make_lines(2 * count))
     for _ in range(max(1, 10 // len(visited))):
         with _open_all(places) as engines:
             for owner, question in zip(visited, itertools.cycle(questions), strict=False):
@@ -123,7 +123,7 @@ def _search_elsewhere(
     readers = {name: RemoteReader(place) for name, place in places.items()}
     try:
         for number, owner in zip(range(count), itertools.cycle(visited), strict=False):
-            word = f"quux{random.Random(number).randrange(10**9)}"
+            word = f"quux{random.randrange(10**9)}"
             for one in engines.values():
                 one.add(f"The code of locker {number} is {word}.", scope=owner, settle=False)
             for one in () if number else readers.values():

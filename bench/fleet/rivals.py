@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from bench.fleet.cells import OURS, GridCell, name_user
+from bench.fleet.cells import OURS, GridCell, make_lines, name_user
 from bench.fleet.databases import make_database, measure_bytes, read_process_seconds, settle_database, sum_server_seconds
 from bench.fleet.sidebyside import SideBySideTimer
 from bench.peers.envs import PeerError, prepare_python
@@ -95,7 +95,7 @@ def _fill(name: str, url: str, cell: GridCell) -> None:
 
 def _time_all(urls: dict[str, str], cell: GridCell, count: int) -> dict[str, Any]:
     timer, users = SideBySideTimer(), [name_user(number) for number in cell.visited()]
-    questions, lines = Corpus(seed=13).questions(count + _STARTS), Corpus(seed=17).lines(count)
+    questions, lines = Corpus(seed=13).questions(count + _STARTS), make_lines(count)
     for user, question in zip(itertools.cycle(users), questions[:_STARTS], strict=False):
         _time_starts(urls, user, question, timer)
     with ExitStack() as stack:

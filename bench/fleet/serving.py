@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from bench.fleet.cells import WARMING, GridCell, find_home, name_user
+from bench.fleet.cells import WARMING, GridCell, find_home, make_lines, name_user
 from bench.fleet.databases import (
     count_connections,
     count_logged_bytes,
@@ -123,7 +123,7 @@ def measure_serving(places: Mapping[str, str], cell: str, processes: int, count:
     """Time calls over HTTP on each memory, with as many API processes on each."""
     users = [name_user(number) for number in GridCell.parse(cell).visited()]
     timer, questions = SideBySideTimer(), Corpus(seed=21).questions(count)
-    lines = [line.text for line in Corpus(seed=22 + processes).lines(count // 2)]
+    lines = [line.text for line in make_lines(count // 2)]
     with ExitStack() as stack:
         started = {name: stack.enter_context(run_processes("serve", place, processes)) for name, place in places.items()}
         served = {name: [one.client for one in some] for name, some in started.items()}
@@ -146,7 +146,7 @@ def measure_serving(places: Mapping[str, str], cell: str, processes: int, count:
 
 def _search_elsewhere(served: Mapping[str, Sequence[ApiClient]], user: str, number: int, timer: SideBySideTimer) -> None:
     """Add at one API and search at the next one, which must find it."""
-    word = f"zarf{random.Random(number).randrange(10**9)}"
+    word = f"zarf{random.randrange(10**9)}"
     for apis in served.values():
         apis[number % len(apis)].add(user, f"The key of cabinet {number} is {word}.")
 
@@ -179,7 +179,7 @@ def measure_costs(server: str, place: str, cell: str, count: int, rest: float) -
     Milliseconds of processor time for a search of a loaded owner, for an owner's first one, and for an add; on Postgres also bytes of its
     log for an add, and connections and transactions a second of an API that rests for as many seconds."""
     users = [name_user(number) for number in GridCell.parse(cell).visited()]
-    questions, lines = Corpus(seed=31).questions(count), [line.text for line in Corpus(seed=32).lines(count)]
+    questions, lines = Corpus(seed=31).questions(count), [line.text for line in make_lines(count)]
     shared, found = "://" in place, dict[str, float]()
     with run_processes("serve", place, 1) as (api,):
         spent = _CostMeter(place if shared else "", api)

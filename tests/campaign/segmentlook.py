@@ -31,7 +31,7 @@ MOMENT = datetime(2040, 1, 1, tzinfo=UTC)
 FLOATS = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "times", "place", "words", "importance", "confidence")
 NEAR = 2e-4
 """Largest difference of scores that were summed in another order."""
-_DEPTH = 300
+_DEPTH = 1000
 """Hits of a search for a key: memories are much alike, and long ones rank behind short ones."""
 _ASKED = 8
 """Keys that a look asks for, each in the state that it should be in, and as many queries that are compared."""

@@ -21,7 +21,7 @@ QUIET: dict[str, Any] = {"jobs__workers": 0, "jobs__lease_seconds": 0.3, "jobs__
 VAULT: dict[str, Any] = {"vault__enabled": True, "vault__git_seconds": 0, "vault__max_missing_share": 1.0}
 _SEARCHES = 1
 """Parcels that each look asks for, as each owner; every look also reads everything."""
-_DEPTH = 400
+_DEPTH = 1000
 """Hits of a search that looks for a parcel: all of them are alike."""
 
 

@@ -43,6 +43,8 @@ BOUNDS = {
     "session.contextdelivery._MOST": 10_000,
     "session.workingtier._MOST": 1_000,
     "store.index.ownerindex._VIEWS": 8,
+    "store.sql.indexcache._WORDS": 4_096,
+    "store.sqlite.recordcache._KEPT": 8_192,
     "store.sqlite.store._KEPT": 64,
     "store.sqlite.dialect._LARGEST": 200_000,
     "surfaces.http.apikeyauth._MAX_CALLERS": 10_000,
@@ -63,7 +65,7 @@ REMEMBERED = {
     "models.tokens.counterfactory._estimate_cached": 512,
     "read.cues.namementions._speaker_names": 64,
     "session.contextfingerprints._fingerprint_line": 2_048,
-    "read.scorefusion._find_spans": 2_048,
+    "read.scorefusion._find_spans": 8_192,
     "read.hitdiversity._cached_words": 2_048,
     "text.nameorder._cached_names": 512,
     "store.sql.rowconversion._decode_cached": 8_192,
@@ -85,6 +87,7 @@ REMEMBERED = {
 
 NAMES = {
     "encryption.homekeys._name_lock": 256,
+    "encryption.homekeys._name_own_lock": 256,
     "store.postgres.sqltranslation.translate": 2_000,
     "store.sqlite.walreader._weigh_steps": 8,
     "types.datamodel._parsed": 4_096,

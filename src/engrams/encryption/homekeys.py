@@ -33,6 +33,11 @@ from engrams.settings import EncryptionSettings
 if TYPE_CHECKING:
     import apsw
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _FOLDERS = ("ledgers", "audit", "uploads")
 _LOCK = ".lock"
 _STEP = 0.01
@@ -243,11 +248,9 @@ def require_driver() -> None:
 def share_home(path: Path | None) -> Iterator[None]:
     """Hold a shared lock, so that the home's key stays unchanged meanwhile."""
     handle = None if path is None else _open_shared(path)
-    if handle is None:
+    if handle is None or fcntl is None:
         yield
         return
-    import fcntl
-
     try:
         fcntl.flock(handle, fcntl.LOCK_SH)
         yield
@@ -261,10 +264,8 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
 
     StoreError: others did not let go of it in time."""
     handle = _open_lock(_name_lock(home), make=True)
-    if handle is None:
+    if handle is None or fcntl is None:
         raise StoreError(f"{home} cannot be locked.", hint="Give this user write permission on the folder.")
-    import fcntl
-
     end = time.monotonic() + seconds
     try:
         while True:
@@ -283,7 +284,7 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
 def _open_shared(path: Path) -> int | None:
     """Open the lock of a file's home, made beside the file."""
     # Each read does this: the lock is nearly always there, and paths are joined more slowly than it is opened.
-    file = _name_lock(home_of(path))
+    file = _name_own_lock(path) if path.is_absolute() else _name_lock(home_of(path))
     found = _open_lock(file, make=False)
     return _open_lock(file, make=True) if found is None and path.exists() else found
 
@@ -293,11 +294,14 @@ def _name_lock(home: Path) -> str:
     return str(home / _LOCK)
 
 
+@lru_cache(maxsize=256)
+def _name_own_lock(path: Path) -> str:
+    return _name_lock(home_of(path))
+
+
 def _open_lock(file: str, *, make: bool) -> int | None:
     """Open a home's lock file; None where that cannot be."""
-    try:
-        import fcntl  # noqa: F401
-    except ImportError:
+    if fcntl is None:
         return None
     try:
         return os.open(file, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if make else 0), 0o600)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -91,6 +91,11 @@ class PositionedIds(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         return islice(self._names, self._count)
+
+    def at(self, places: Iterable[int]) -> list[str]:
+        """Ids at some places, none of them negative."""
+        names = self._names
+        return [names[place] for place in places]
 
     @property
     def places(self) -> Mapping[str, int]:

@@ -30,30 +30,33 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
 
     Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of both in one order. Stops after ``wanted``
     different hits."""
+    texts: dict[str, str] = {}
     seen: list[tuple[int, Record, frozenset[str]]] = []
     out: dict[str, str] = {}
     for hit in hits:
         if len(seen) >= wanted:
             break
-        record, length, words = hit.record, len(hit.record.text), _words(hit.record.search_text)
-        least = _MIN_LENGTH_RATIO * length
-        near = ((other, its) for size, other, its in seen if least <= size and _MIN_LENGTH_RATIO * size <= length)
-        twin = next((other.id for other, its in near if _is_repeat((record, words), (other, its), threshold)), "")
+        record, words = hit.record, _words(hit.record.search_text)
+        count = len(words)
+        # Two sets share at most the smaller one.
+        near = [(other, its) for size, other, its in seen if threshold * size <= count and threshold * count <= size]
+        twin = texts.get(record.text) or next((other.id for other, its in near if _is_repeat((record, words), (other, its), threshold)), "")
         if twin:
             out[record.id] = twin
         else:
-            seen.append((length, record, words))
+            texts[record.text] = record.id
+            seen.append((count, record, words))
     return out
 
 
 def _is_repeat(one: tuple[Record, frozenset[str]], other: tuple[Record, frozenset[str]], threshold: float) -> bool:
     """Compare words of texts of about one length, then their order."""
     (first, words), (second, others) = one, other
-    if first.text == second.text:
-        return True
     shared = len(words & others)
     alike = shared >= threshold * max(len(words) + len(others) - shared, 1)
-    return alike and not is_reordered(first.search_text, second.search_text)
+    if not alike or min(len(first.text), len(second.text)) < _MIN_LENGTH_RATIO * max(len(first.text), len(second.text)):
+        return False
+    return not is_reordered(first.search_text, second.search_text)
 
 
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:

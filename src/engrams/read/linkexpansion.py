@@ -71,10 +71,10 @@ class NodeEdgeCache:
 
     def fetch(self, nodes: Sequence[str]) -> list[Edge]:
         """Edges at each of the nodes, in their order."""
-        fresh = dict.fromkeys(node for node in nodes if node not in self._asked)
-        if fresh:
+        if not self._asked.issuperset(nodes):
+            fresh = dict.fromkeys(node for node in nodes if node not in self._asked)
             self._add(fresh, self._graph.edges(self._owner, list(fresh)))
-        return [edge for node in nodes if node in self._edges for edge in self._edges[node]]
+        return [edge for node in nodes if node in self._edges for edge in self._edges[node]] if self._edges else []
 
     def fetch_with_records(self, ids: Sequence[str]) -> None:
         """Fetch edges at records, with the records, their facts and ends."""
@@ -95,19 +95,15 @@ class NodeEdgeCache:
 
     def find_sources(self, targets: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of a fact and the target that it is derived from."""
-        wanted = set(targets)
-        found = (edge for edge in self.fetch(targets) if edge.type is EdgeType.DERIVED_FROM and edge.target in wanted)
-        return sorted({(edge.source, edge.target) for edge in found})
+        found, wanted = self.fetch(targets), set(targets)
+        return sorted({(edge.source, edge.target) for edge in found if edge.type is EdgeType.DERIVED_FROM and edge.target in wanted})
 
     def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
         """Edges from later statements that end the targets, or may, by target."""
-        found: dict[str, list[Edge]] = {}
         self.fetch(targets)
-        for target in dict.fromkeys(targets):
-            for edge in self._edges.get(target, ()):
-                if edge.target == target and edge.type in _ENDING:
-                    found.setdefault(target, []).append(edge)
-        return found
+        linked = [target for target in dict.fromkeys(targets) if target in self._edges]
+        found = {one: [edge for edge in self._edges[one] if edge.target == one and edge.type in _ENDING] for one in linked}
+        return {target: later for target, later in found.items() if later}
 
 
 def link_bonuses(seeds: Mapping[str, float], edges: NodeEdgeCache, settings: LinkExpansionSettings) -> dict[str, tuple[float, str]]:
@@ -118,7 +114,8 @@ def link_bonuses(seeds: Mapping[str, float], edges: NodeEdgeCache, settings: Lin
     if not settings.depth or not settings.bonus or not seeds:
         return {}
     extra: dict[str, tuple[float, str]] = {}
-    edges.fetch(list(seeds))
+    if not edges.fetch(list(seeds)):
+        return extra
     for seed, score in seeds.items():
         if edges.fetch_lending([seed]):
             for node, reached in cascade_scores({seed: score}, edges.fetch_lending, settings.depth, settings.decay).items():
@@ -175,6 +172,8 @@ def group_hits(
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
     for hit in hits:
+        if not hit.record.evidence:
+            continue
         own = hit.record.id
         said = (quote for quote in hit.record.evidence if quote.source in by_id and quote.source != own)
         source = next((quote.source for quote in said if _still_says(by_id[quote.source].record, quote)), "")
@@ -184,9 +183,13 @@ def group_hits(
             if hit.score > turn.score:
                 parts = hit.parts if whole else {**turn.parts, "fact": hit.score - turn.score}
                 by_id[source] = replace(turn, score=hit.score, parts=parts)
-    alone = {hit.record.id: by_id[hit.record.id] for hit in hits if hit.record.id not in merged}
-    kept = [_attach_facts(hit, derived.get(name, ()), refined, now, as_of, asked, alone) for name, hit in alone.items()]
-    return GroupedHits(tuple(sorted(kept, key=lambda hit: -hit.score)), merged)
+    alone = {name: hit for name, hit in by_id.items() if name not in merged}
+    kept = [_attach_facts(hit, derived[name], refined, now, as_of, asked, alone) if name in derived else hit for name, hit in alone.items()]
+    return GroupedHits(tuple(sorted(kept, key=_by_score)), merged)
+
+
+def _by_score(hit: Hit) -> float:
+    return -hit.score
 
 
 def _still_says(turn: Record, quote: Evidence) -> bool:
@@ -198,14 +201,15 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
     One that only may outdate another must be among the best ten or follow one that is not; the less probable it is, the nearer must the
     scores be."""
-    order = list(hits)
-    if not any(_gives_way(hit) for hit in order):
+    order, named = list(hits), {record.id for hit in hits for record in (hit.record, *hit.facts)}
+    giving = {hit.record.id for hit in hits if _gives_way(hit) and not named.isdisjoint(_list_successors(hit))}
+    if not giving:
         return tuple(order)
     moved: set[str] = set()
     place = 0
     while place < len(order):
         hit = order[place]
-        newer = _find_successor(order, place, moved) if _gives_way(hit) else None
+        newer = _find_successor(order, place, moved) if hit.record.id in giving else None
         if newer is not None:
             # The winner may itself be superseded by a later one: look at this place again.
             winner = order.pop(newer)
@@ -228,7 +232,9 @@ def mark_outdated(
 
     ``later``: edges of ``NodeEdgeCache.find_later``; ``known``: records by id. A later statement that is forgotten, or was not said yet at
     ``as_of``, counts for nothing."""
-    return tuple(_mark_hit(hit, later.get(hit.record.id, ()), known, as_of) for hit in hits)
+    if not later:
+        return tuple(hits)
+    return tuple(_mark_hit(hit, later[hit.record.id], known, as_of) if hit.record.id in later else hit for hit in hits)
 
 
 def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of: AsOf | None) -> Hit:
@@ -248,13 +254,15 @@ def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of
     return replace(hit, status=status, outdated=OutdatedMark(edge.source, moment, edge.weight, closed))
 
 
+def _list_successors(hit: Hit) -> set[str]:
+    """Ids of what took the place of a hit or of its facts, or may."""
+    successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
+    return successors if hit.outdated is None else {*successors, hit.outdated.by}
+
+
 def _find_successor(order: Sequence[Hit], place: int, moved: set[str]) -> int | None:
     hit = order[place]
-    successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
-    if hit.outdated is not None:
-        successors.add(hit.outdated.by)
-    if not successors:
-        return None
+    successors = _list_successors(hit)
     sure = hit.status is Status.SUPERSEDED or hit.outdated is None
     least = 0.0 if sure or hit.outdated is None else (1 - hit.outdated.probability) ** 2 * hit.score
     below = range(place + 1, len(order) if sure or place >= _BEST else min(_BEST, len(order)))
@@ -312,15 +320,13 @@ def _attach_facts(
     """Attach facts; a turn is superseded if all its facts are.
     A refined fact is so only if what refined it is.
     ``asked``: words that tell which of them count; ``alone``: ids of facts that are hits of their own, which are not attached."""
-    if not facts:
-        return hit
-    said = (fact for fact in facts if fact.kind is not Kind.EPISODE)
-    quoting = [fact for fact in said if hit.record.id in {quote.source for quote in fact.evidence}]
+    said, turn = (fact for fact in facts if fact.kind is not Kind.EPISODE), hit.record.id
+    quoting = [fact for fact in said if turn in [quote.source for quote in fact.evidence]]
     if asked:
         quoting = [fact for fact in quoting if any(set(terms(quote.quote)) & set(asked) for quote in fact.evidence)] or quoting
     over = bool(quoting) and all(_is_over(refined.get(fact.id, fact), now, as_of) for fact in quoting)
     own = tuple(fact for fact in facts if fact.id not in alone)
-    return replace(hit, facts=own, status=Status.SUPERSEDED if over else hit.record.status)
+    return Hit(hit.record, hit.score, Status.SUPERSEDED if over else hit.record.status, hit.parts, own, hit.snippet, hit.outdated)
 
 
 def _is_over(fact: Record, now: datetime, as_of: AsOf | None) -> bool:

@@ -201,7 +201,7 @@ def _raise_date(hit: Hit, asked: Sequence[TimeSpan], full: float) -> Hit:
     return replace(hit, score=min(hit.score + full - had, 1.0), parts={**hit.parts, "date": round(full, 4)})
 
 
-@text_cache(2048)
+@text_cache(8192)
 def _find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
     """Find the times in a text, cached for the next query."""
     return find_times(text, said)

@@ -44,7 +44,7 @@ from engrams.read.scorefusion import (
 from engrams.read.similarityfloor import is_near, measure_nearness
 from engrams.read.triggerrules import drop_surplus, find_stale, find_triggered, out_of_season, put_rules_first
 from engrams.text.systemtexts import remove_system_texts
-from engrams.types import RUNNING, UNSEARCHED, Hit, Record, SearchResult, SearchTraceRow, Trace
+from engrams.types import CORRECTED, RUNNING, UNSEARCHED, Hit, Record, SearchResult, SearchTraceRow, Trace
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Flags, Floats, Integers
@@ -119,14 +119,18 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
     floors, edges = _find_floors(pool, prepared, request, deps), NodeEdgeCache(request.scope.owner, deps.graph)
-    scored, vouchers = _add_link_bonuses(pool, scored, floors, edges, deps) if stages.has_time("links") else (scored, {})
-    floors = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
+    likely, vouchers = floors.best_places(scored.scores), dict[str, str]()
+    if stages.has_time("links"):
+        scored, vouchers = _add_link_bonuses(pool, scored, floors, likely, edges, deps)
+    if "linked" in scored.parts:
+        floors = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
+        likely = floors.best_places(scored.scores)
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
-    hits, known = _fetch_hits(request, deps, pool, scored, floors.best_places(scored.scores), edges)
+    hits, known = _fetch_hits(request, deps, pool, scored, likely, edges)
     dropped = _find_unfit(hits, pool, floors, prepared, deps)
     asked = [term for term, _ in prepared.seek.terms]
-    masked = [name for name in known if name in pool.ids.places and matches_only_masked(known[name], asked)]
-    dropped.update(dict.fromkeys(masked, "found by words since corrected"))
+    masked = [name for name, record in known.items() if CORRECTED in record.meta and matches_only_masked(record, asked)]
+    dropped.update({name: "found by words since corrected" for name in masked if name in pool.ids.places})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]
     weights = deps.settings.weights
@@ -156,9 +160,9 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     sure = ("trigger", "rerank") if deps.rerank_settings.threshold is not None else ("trigger",)
     near = bool(chosen) and (near or any(part in hit.parts for hit in chosen for part in sure))
     notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())
-    trace = _build_trace(request, notes, prepared, [*hits, *judged], chosen, dropped, stages)
-    trace = replace(trace, path=_source_path(pool, prepared, deps))
-    return SearchResult(chosen, trace, not near, nearness)
+    rows = _trace_rows(chosen, {hit.record.id: hit for hit in (*hits, *judged)}, dropped, f"not among the best {request.limit}")
+    understood, path = prepared.cues.to_json(), _source_path(pool, prepared, deps)
+    return SearchResult(chosen, Trace(request.text, understood, tuple(stages.rows), rows, notes, path), not near, nearness)
 
 
 def _join_facts(
@@ -181,20 +185,27 @@ def _choose_hits(
     stages: SearchStageTimer,
 ) -> tuple[Hit, ...]:
     asked = [term for term, _ in prepared.seek.terms]
-    if any(NOTE_PIECE in hit.record.meta for hit in ranked):
+    if [hit for hit in ranked if NOTE_PIECE in hit.record.meta]:
         echoes = find_note_echoes([hit for hit in ranked if hit.record.id not in dropped], asked)
         dropped.update({name: f"says what {other} says" for name, other in echoes.items()})
-    told = {True: SHOWN_BEFORE, False: KNOWN_HERE}
-    shown = [hit.record.id for hit in ranked if hit.record.id not in dropped and _is_shown(hit.record, request)]
-    dropped.update({name: told[name in request.already_shown] for name in shown})
-    dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
-    near = _cut_gap(tuple(hit for hit in ranked if hit.record.id not in dropped), dropped, linked, request, deps)
+    if request.already_shown or request.session:
+        told = {True: SHOWN_BEFORE, False: KNOWN_HERE}
+        shown = [hit.record.id for hit in ranked if hit.record.id not in dropped and _is_shown(hit.record, request)]
+        dropped.update({name: told[name in request.already_shown] for name in shown})
+    if deps.settings.episodes:
+        dropped.update(drop_surplus([hit for hit in ranked if hit.record.id not in dropped], deps.settings.episodes))
+    near = _cut_gap(tuple([hit for hit in ranked if hit.record.id not in dropped]), dropped, linked, request, deps)
     if prepared.cues.wants_course:
         near = tuple(spread_over_time(near)) if prepared.cues.wants_past else put_current_first(spread_over_time(near))
     varied = _diversify(near, request, deps) if stages.has_time("variety") else near
     rules = find_triggered(request, deps.records, deps.settings) if pool.has_triggers else ()
     best = put_rules_first([rule for rule in rules if not _is_shown(rule, request)], varied)[: request.limit]
-    return tuple(replace(hit, snippet=cut_excerpt(hit.record.search_text, asked)) for hit in best)
+    return tuple([_with_snippet(hit, asked) for hit in best])
+
+
+def _with_snippet(hit: Hit, asked: Sequence[str]) -> Hit:
+    snippet = cut_excerpt(hit.record.search_text, asked)
+    return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, snippet, hit.outdated)
 
 
 def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
@@ -248,15 +259,17 @@ def _lower_floors(floors: CandidateThresholds, vouchers: Mapping[str, str], pool
 
 
 def _add_link_bonuses(
-    pool: CandidatePool, scored: ScoredCandidatePool, floors: CandidateThresholds, edges: NodeEdgeCache, deps: ReadDeps
-) -> tuple[ScoredCandidatePool, Mapping[str, str]]:
+    pool: CandidatePool, scored: ScoredCandidatePool, floors: CandidateThresholds, likely: Integers, edges: NodeEdgeCache, deps: ReadDeps
+) -> tuple[ScoredCandidatePool, dict[str, str]]:
     """Add link bonuses; also the seeds of candidates below the floors."""
-    best = top_indices(scored.scores, deps.graph_settings.seeds)
+    number = deps.graph_settings.seeds
+    best = likely[:number] if number <= floors.count and floors.passes.all() else top_indices(scored.scores, number)
     if deps.graph_settings.vouch:
         best = best[floors.passes[best]]
-    seeds = {pool.ids[place]: float(scored.scores[place]) for place in best if scored.scores[place] > 0}
+    named = zip(pool.ids.at(best.tolist()), scored.scores[best].tolist(), strict=True)
+    seeds = {name: score for name, score in named if score > 0}
     # Together with those of the likely hits, and what they show: one call of the store.
-    edges.fetch_with_records(list(dict.fromkeys((*seeds, *(pool.ids[place] for place in floors.best_places(scored.scores))))))
+    edges.fetch_with_records([*dict.fromkeys((*seeds, *pool.ids.at(likely.tolist())))])
     extra = link_bonuses(seeds, edges, deps.graph_settings)
     if not extra:
         return scored, {}
@@ -289,7 +302,7 @@ def _fetch_hits(
     request: ReadRequest, deps: ReadDeps, pool: CandidatePool, scored: ScoredCandidatePool, order: Integers, edges: NodeEdgeCache
 ) -> tuple[list[Hit], Mapping[str, Record]]:
     """Hits at these places, with records and derived facts."""
-    ids = [pool.ids[place] for place in order]
+    ids = pool.ids.at(order.tolist())
     later = (edge.source for ends in edges.find_later(ids).values() for edge in ends)
     wanted = dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids)), *later))
     missing = [name for name in wanted if name not in edges.records and not is_skill(name)]
@@ -304,34 +317,35 @@ def _fetch_hits(
         record = known.get(name)
         if record is not None:
             parts = {part: share for part, share in zip(scored.parts, row, strict=True) if share}
-            hits.append(Hit(mask_corrected(record), value, record.status, parts))
+            hits.append(Hit(mask_corrected(record) if CORRECTED in record.meta else record, value, record.status, parts))
     return hits, known
 
 
 def _find_unfit(
     hits: Sequence[Hit], pool: CandidatePool, floors: CandidateThresholds, prepared: PreparedQuery, deps: ReadDeps
 ) -> dict[str, str]:
-    section, place = deps.settings, pool.ids.places
-    dropped = _find_too_low(hits, deps)
-    why_low = f"below the floor of its sources (cosine {floors.cosine:g})"
-    low = {hit.record.id: why_low for hit in hits if not floors.passes[place[hit.record.id]]}
+    section, dropped, low = deps.settings, _find_too_low(hits, deps), dict[str, str]()
+    if not floors.passes.all():
+        place, why_low = pool.ids.places, f"below the floor of its sources (cosine {floors.cosine:g})"
+        low = {hit.record.id: why_low for hit in hits if not floors.passes[place[hit.record.id]]}
     if section.min_scores.recall:
-        words = [term for term, _ in prepared.seek.terms]
+        place, words = pool.ids.places, [term for term, _ in prepared.seek.terms]
         for hit in hits:
             near = prepared.seek.vector is not None and pool.cos[place[hit.record.id]] >= floors.cosine
             near = near or prepared.answering.get(hit.record.id, 0.0) >= 1
             if not near and not shares_enough_words(words, hit.record.search_text, section.min_scores.recall):
                 low.setdefault(hit.record.id, "too few of the words asked for")
-    low.update({hit.record.id: why for hit in hits if (why := out_of_season(hit.record, section.seasons))})
+    low.update({hit.record.id: why for hit in hits if hit.record.tags and (why := out_of_season(hit.record, section.seasons))})
     low.update(dict.fromkeys(floors.stale & low.keys(), f"an episode of more than {section.episode_days:g} days ago"))
-    running = {hit.record.id: "a running summary" for hit in hits if RUNNING in hit.record.meta}
-    running |= {hit.record.id: "kept outside of searches" for hit in hits if UNSEARCHED in hit.record.meta}
+    marked = [hit.record for hit in hits if hit.record.meta]
+    running = {record.id: "a running summary" for record in marked if RUNNING in record.meta}
+    running |= {record.id: "kept outside of searches" for record in marked if UNSEARCHED in record.meta}
     return {**dropped, **low, **running}
 
 
 def _find_too_low(hits: Sequence[Hit], deps: ReadDeps) -> dict[str, str]:
     least = deps.settings.min_score
-    return {hit.record.id: f"below the floor of {least:g}" for hit in hits if hit.score < least}
+    return {hit.record.id: f"below the floor of {least:g}" for hit in hits if hit.score < least} if least else {}
 
 
 def _is_shown(record: Record, request: ReadRequest) -> bool:
@@ -343,10 +357,10 @@ def _cut_gap(
 ) -> tuple[Hit, ...]:
     """Cut at the first gap, where no model gave verdicts.
     What is only linked stays with the hit that leads to it."""
-    if any("rerank" in hit.parts for hit in hits):
+    share = deps.settings.cut_ratio if request.cut_ratio is None else request.cut_ratio
+    if not (share or deps.settings.cut_gap or linked) or any("rerank" in hit.parts for hit in hits):
         return hits
     direct = [hit for hit in hits if hit.record.id not in linked]
-    share = deps.settings.cut_ratio if request.cut_ratio is None else request.cut_ratio
     kept = {hit.record.id for hit in direct[: cut_at_gap([hit.score for hit in direct], share, deps.settings.cut_gap)]}
     kept |= {name for name, seed in linked.items() if seed in kept}
     dropped.update({hit.record.id: "behind a gap in the scores" for hit in hits if hit.record.id not in kept})
@@ -361,19 +375,14 @@ def _diversify(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> t
     return tuple(sorted((hits[place] for place in places), key=lambda hit: -hit.score))
 
 
-def _build_trace(
-    request: ReadRequest,
-    notes: tuple[str, ...],
-    prepared: PreparedQuery,
-    hits: list[Hit],
-    chosen: tuple[Hit, ...],
-    dropped: Mapping[str, str],
-    stages: SearchStageTimer,
-) -> Trace:
-    selected, beyond = {hit.record.id for hit in chosen}, f"not among the best {request.limit}"
+def _trace_rows(chosen: Sequence[Hit], found: Mapping[str, Hit], dropped: Mapping[str, str], beyond: str) -> tuple[SearchTraceRow, ...]:
+    """Rows of the chosen hits, then of all others that were found.
+    ``beyond``: the reason where nothing dropped one."""
+    selected = {hit.record.id for hit in chosen}
     rows = [SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
-    for hit in {hit.record.id: hit for hit in hits}.values():
-        if hit.record.id not in selected:
-            why = dropped.get(hit.record.id, beyond)
-            rows.append(SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts, why))
-    return Trace(request.text, prepared.cues.to_json(), tuple(stages.rows), tuple(rows), notes)
+    rows += [
+        SearchTraceRow(name, hit.record.text, round(hit.score, 4), hit.parts, dropped.get(name, beyond))
+        for name, hit in found.items()
+        if name not in selected
+    ]
+    return tuple(rows)

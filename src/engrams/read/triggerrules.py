@@ -65,7 +65,7 @@ def put_rules_first(rules: Sequence[Record], hits: Sequence[Hit]) -> list[Hit]:
             (hit for hit in hits if rule.id in (hit.record.id, *(fact.id for fact in hit.facts))), Hit(rule, 1.0, rule.status)
         )
         first.setdefault(hit_of_rule.record.id, replace(hit_of_rule, score=1.0, parts={**hit_of_rule.parts, "trigger": 1.0}))
-    return [*first.values(), *(hit for hit in hits if hit.record.id not in first)]
+    return [*first.values(), *(hit for hit in hits if hit.record.id not in first)] if first else list(hits)
 
 
 _MOST = 1000

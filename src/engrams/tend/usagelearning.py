@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, Store, WriteBatch, is_skill
+from engrams.ports import SKILL, TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, Store, WriteBatch
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines
 from engrams.read.scorefusion import EDGE
@@ -60,10 +60,12 @@ class SearchUsageEvent:
     @classmethod
     def from_search(cls, found: SearchResult, scope: Scope, at: datetime, session: str = "") -> SearchUsageEvent:
         """Extract the use from a search result."""
-        hits = tuple(hit.record.id for hit in found.hits if not is_skill(hit.record.id))
-        verified = tuple(hit.record.id for hit in found.hits if "rerank" in hit.parts and not is_skill(hit.record.id))
-        rejected = tuple(row.id for row in found.trace.rows if row.dropped.startswith("judged ") and not is_skill(row.id))
-        candidates = tuple(row.id for row in found.trace.rows if not is_skill(row.id))
+        kept = [hit for hit in found.hits if not hit.record.id.startswith(SKILL)]
+        hits = tuple([hit.record.id for hit in kept])
+        verified = tuple([hit.record.id for hit in kept if "rerank" in hit.parts])
+        rows = [row for row in found.trace.rows if not row.id.startswith(SKILL)]
+        rejected = tuple([row.id for row in rows if row.dropped.startswith("judged ")])
+        candidates = tuple([row.id for row in rows])
         return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, _find_gap(found, rejected), session)
 
 

@@ -140,7 +140,8 @@ class Scope:
             raise ScopeError("A scope needs an owner: its labels must be non-empty text.")
         if len(self.labels) > _MAX_LABELS or any(len(label) > _MAX_LABEL for label in self.labels):
             raise ScopeError(f"A scope has at most {_MAX_LABELS} labels of {_MAX_LABEL} characters.")
-        if any(unicodedata.category(char) in ("Cc", "Cs") for label in self.labels for char in label):
+        odd = [label for label in self.labels if not label.isprintable()]
+        if any(unicodedata.category(char) in ("Cc", "Cs") for label in odd for char in label):
             raise ScopeError("A scope label holds a control character.", hint="Use letters, digits and punctuation.")
 
     @classmethod

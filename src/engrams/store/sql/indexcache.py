@@ -39,6 +39,9 @@ _MIN_ROWS = 2_000
 _SHARE = 8
 """One part in this many of an index read since its file was written: it is written anew."""
 
+_WORDS = 4096
+"""Query words of an owner whose numbers are kept."""
+
 _DEAD = 4
 """One part in this many of an index replaced or removed: it is built anew for its file."""
 
@@ -73,17 +76,31 @@ class IndexFileStore(Protocol):
 class _CachedIndex:
     """Owner index with its lock; ``bytes``: size after the last use.
 
-    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a file."""
+    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a file. ``words``: numbers of words that
+    were looked up since the owner's last change, None for those that no record holds."""
 
     index: OwnerSearchIndex
     lock: Lock = field(default_factory=Lock)
     bytes: int = 0
     epoch: int = 0
     due: int = _MIN_ROWS
+    words: dict[str, int | None] = field(default_factory=dict)
+    _measured: tuple[OwnerSearchIndex, int] | None = None
 
     def put(self, index: OwnerSearchIndex) -> None:
         """Hold an index that was just mapped."""
         self.index, self.due = index, max(_MIN_ROWS, index.state.columns.size // _SHARE)
+        self.words.clear()
+
+    def measure_growth(self) -> int:
+        """Bytes by which the index grew since it was last asked."""
+        now = self.index, self.index.updates.applied
+        if now == self._measured:
+            return 0
+        grown = self.index.state.bytes - self.bytes
+        self.bytes += grown
+        self._measured = now
+        return grown
 
 
 class OwnerIndexCache:
@@ -132,12 +149,12 @@ class OwnerIndexCache:
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
             pools = [index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit) for seek in seeks]
-            grown = index.state.bytes - cached.bytes
-            cached.bytes += grown
+            grown = cached.measure_growth()
             due = self._files is not None and index.updates.applied >= cached.due
             if due:
                 cached.due = index.updates.applied + max(_MIN_ROWS, index.state.columns.size // _SHARE)
-        self._trim(grown)
+        if grown:
+            self._trim(grown)
         if due:
             self._start_writing(owner, key, cached)
         return pools
@@ -151,16 +168,27 @@ class OwnerIndexCache:
         first, known = seeks[0], cached.index.state.last_change
         owner, words = first.reach.owner, set[str]().union(*map(_list_words, seeks))
         if known and not condition.text:
+            if 0 < first.last_change <= known and cached.words.keys() >= words:
+                return _pick_numbers(cached.words, words), None
             with self._database.asking(owner) as connection:
                 last = first.last_change or fetch_one(connection, "last_change", owner.key)[0] or 0
                 if last <= known:
-                    return self._dialect.find(connection, cached.index, words), None
+                    return self._number_words(connection, cached, words), None
         with self._database.reading(owner) as connection:
             if not known:
                 self._map_file(connection, cached, key)
+            cached.words.clear()
             _load_rows(connection, cached.index, key)
             allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
-            return self._dialect.find(connection, cached.index, words), allowed
+            return self._number_words(connection, cached, words), allowed
+
+    def _number_words(self, connection: SqlConnection, cached: _CachedIndex, words: set[str]) -> dict[str, int]:
+        """Look up the numbers of words, those anew that are not known."""
+        if len(cached.words) > _WORDS:
+            cached.words.clear()
+        fresh = words - cached.words.keys()
+        cached.words.update({**dict.fromkeys(fresh), **self._dialect.find(connection, cached.index, fresh)} if fresh else {})
+        return _pick_numbers(cached.words, words)
 
     def _find_model(self, name: str) -> tuple[int, int]:
         """Number and dimension of a model, which never change; zeros if unknown."""
@@ -227,6 +255,7 @@ class OwnerIndexCache:
                 clean = self._build_clean(connection, cached, key)
             with cached.lock:
                 cached.index, cached.epoch = clean or (cached.index, cached.epoch)
+                cached.words.clear()
                 if files.write(place, cached.index, cached.epoch):
                     with self._database.reading(owner) as connection:
                         mapped = files.load(connection, place)
@@ -329,6 +358,10 @@ def _weigh_terms(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> tupl
         known += [(number, weight / len(held)) for number in held]
         unknown += 0.0 if held else weight
     return known, unknown
+
+
+def _pick_numbers(numbers: Mapping[str, int | None], words: set[str]) -> dict[str, int]:
+    return {word: number for word in words if (number := numbers[word]) is not None}
 
 
 def _list_words(seek: CandidateSearchQuery) -> set[str]:

@@ -34,6 +34,9 @@ SELECT id, role, speaker, session, external_id, superseded_by, subject, predicat
     tags, triggers, steps, provenance, evidence, meta
 FROM records;
 
+-- name: named_records
+WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;
+
 -- name: select_slots
 SELECT id, subject, predicate, role, version FROM records;
 

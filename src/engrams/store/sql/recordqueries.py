@@ -32,14 +32,14 @@ from engrams.types import HistoryEntry, Kind, Record, Scope, Status, Vector
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
 
-_BY_IDS = " WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?"
 _MOST_TEXTS = 100
 _FIRST_FIELDS = ("text", "kind", "status")
 
 
 def get_records(connection: SqlConnection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
     """Existing records in the order of ``ids``; purged ones as tombstones."""
-    rows = fetch_composed(connection, query("select_records") + _BY_IDS, (json.dumps(list(ids), ensure_ascii=False), owner.key))
+    text = f"{query('select_records')} {query('named_records')}"
+    rows = fetch_composed(connection, text, (json.dumps(list(ids), ensure_ascii=False), owner.key))
     found = {record.id: record for record in map(decode_record, rows)}
     return tuple(found[name] for name in ids if name in found)
 

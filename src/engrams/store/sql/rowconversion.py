@@ -98,13 +98,18 @@ def encode_field(name: str, value: Any) -> Any:
             return str(value) if name in ENUMS else value
 
 
-def decode_record(row: Row) -> Record:
+def decode_record(row: Row, *, cached: bool = True) -> Record:
     """Decode a row in the order of FIELDS.
-    StoreError: it is damaged."""
+    ``cached``: remember it for the next time that the very same row comes. StoreError: it is damaged."""
     try:
-        return _decode_cached(row) if len(row[_TEXT]) + len(row[-1]) + len(row[-2]) <= _MAX_CACHED else _decode(row)
+        return _decode_cached(row) if cached and is_short(row) else _decode(row)
     except (EngramsError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as problem:
         raise StoreError(f"The memory {row[0]!r} is damaged: {type(problem).__name__}: {problem}.", hint=MEND) from problem
+
+
+def is_short(row: Row) -> bool:
+    """Test whether a row is small enough to be remembered."""
+    return len(row[_TEXT]) + len(row[-1]) + len(row[-2]) <= _MAX_CACHED
 
 
 def _decode(row: Row) -> Record:

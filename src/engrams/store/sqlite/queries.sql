@@ -98,6 +98,10 @@ UPDATE counters SET value = value + 1 WHERE name = 'erasures';
 -- name: set_counter
 INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: record_marks
+SELECT number, id, changed, version, access_count, last_accessed FROM records
+WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;
+
 -- name: find_terms
 SELECT term, id FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
 

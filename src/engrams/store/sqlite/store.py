@@ -15,6 +15,7 @@ from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
+from engrams.store.sqlite.recordcache import DecodedRecordCache
 from engrams.text.textcaches import register_cache
 from engrams.types import Edge, EdgeType, Json, Record, Scope
 
@@ -54,7 +55,7 @@ class SqliteStore(SqlStore):
 
     def __init__(self, database: SqliteDatabase, settings: StoreSettings, clock: Clock) -> None:
         super().__init__(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
-        self._surveys = SurveyCache()
+        self._surveys, self._decoded = SurveyCache(), DecodedRecordCache()
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
@@ -75,12 +76,16 @@ class SqliteStore(SqlStore):
             rows = fetch_composed(connection, *recordqueries.build_speakers(reach))
             return self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
 
+    def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        with self._database.asking(owner) as connection:
+            return self._decoded.get_records(connection, self._database.generation, owner, ids)
+
     def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Read edges, then records: quicker than a statement that finds both."""
         with self._database.asking(owner) as connection:
             edges, known = linkqueries.find_edges(connection, owner, ids, ()), frozenset(ids)
             leading = (edge.source for edge in edges if edge.type in types and edge.target in known)
-            return edges, recordqueries.get_records(connection, owner, list(dict.fromkeys((*ids, *leading))))
+            return edges, self._decoded.get_records(connection, self._database.generation, owner, [*dict.fromkeys((*ids, *leading))])
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import databasecheck

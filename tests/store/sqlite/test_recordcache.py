@@ -1,0 +1,56 @@
+"""What is decoded once is read again as soon as it changed, by whomever."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine
+from engrams.ports import RecordChange, WriteBatch
+from engrams.store.sqlite import recordcache
+from engrams.types import Scope, Status
+
+ANN = Scope(("user", "ann"))
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def open_home(home: Path) -> MemoryEngine:
+    return engrams.open(home=str(home), jobs__workers=0, usage__enabled=False)
+
+
+def test_a_search_shows_what_another_process_changed(home: Path) -> None:
+    """A count of uses, which gives no new version, an edit, and a word that nobody had said when it was first asked for."""
+    with open_home(home) as one, open_home(home) as other:
+        id = one.add("The boat lies in Bergen.", scope=ANN).id
+        assert one.search("boat in Bergen", scope=ANN).hits[0].record.access_count == 0
+        assert "dinghy" not in one.search("Where is the dinghy?", scope=ANN).hits[0].record.text
+        other.store.commit(WriteBatch("usage", "searched", NOW, changes=(RecordChange(ANN, id, {"access_count": 7}, "used"),)))
+        assert one.search("boat in Bergen", scope=ANN).hits[0].record.access_count == 7
+        other.edit(id, scope=ANN, text="The dinghy lies in Bergen.")
+        assert one.search("Where is the dinghy?", scope=ANN).hits[0].record.text == "The dinghy lies in Bergen."
+        assert "bm" in one.search("Where is the dinghy?", scope=ANN).hits[0].parts
+
+
+def test_a_purge_leaves_nothing_decoded(home: Path) -> None:
+    """Neither here nor in another process that finds the tombstone."""
+    with open_home(home) as one, open_home(home) as other:
+        id = one.add("The boat lies in Bergen.", scope=ANN).id
+        for memory in (one, other):
+            assert memory.search("boat in Bergen", scope=ANN).hits
+        one.purge(id, scope=ANN)
+        assert other.search("boat in Bergen", scope=ANN).hits == ()
+        assert other.get(id, scope=ANN).status is Status.PURGED
+        assert all(len(memory.store._decoded._kept) <= 1 for memory in (one, other))  # type: ignore[attr-defined]
+
+
+def test_only_so_many_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest go first."""
+    monkeypatch.setattr(recordcache, "_KEPT", 5)
+    with open_home(home) as memory:
+        for number in range(12):
+            memory.add(f"Boat number {number} lies in Bergen.", scope=ANN)
+        assert len(memory.search("boats in Bergen", scope=ANN).hits) == 10
+        assert len(memory.store._decoded._kept) == 5  # type: ignore[attr-defined]

@@ -86,6 +86,7 @@ REMEMBERED = {
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
 NAMES = {
+    "encryption.homekeys._name_header": 256,
     "encryption.homekeys._name_lock": 256,
     "encryption.homekeys._name_own_lock": 256,
     "store.postgres.sqltranslation.translate": 2_000,

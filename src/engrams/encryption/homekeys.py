@@ -295,6 +295,11 @@ def _name_lock(home: Path) -> str:
 
 
 @lru_cache(maxsize=256)
+def _name_header(home: Path) -> str:
+    return str(home / HEADER)
+
+
+@lru_cache(maxsize=256)
 def _name_own_lock(path: Path) -> str:
     return _name_lock(home_of(path))
 
@@ -310,5 +315,5 @@ def _open_lock(file: str, *, make: bool) -> int | None:
 
 
 def _stamp(home: Path) -> tuple[int, int, int]:
-    stat = (home / HEADER).stat()
+    stat = os.stat(_name_header(home))  # noqa: PTH116 - each write of a log does this, and a path is joined more slowly
     return stat.st_ino, stat.st_mtime_ns, stat.st_size

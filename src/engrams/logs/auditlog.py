@@ -52,9 +52,12 @@ class AuditLog:
 
     def __init__(self, folder: Path | None, clock: Clock, days: int) -> None:
         self._folder, self._clock, self._days = folder, clock, days
+        self._home = folder.parent if folder else Path()
         self._lock = threading.Lock()
         self._held: deque[AuditLogEntry] = deque(maxlen=_HELD)
         self._file: int | None = None
+        self._path = Path()
+        """Of the day's file, once it is open."""
         self._day = ""
         self.lost = 0
 
@@ -110,10 +113,12 @@ class AuditLog:
     def _append(self, today: date, line: bytes) -> None:
         assert self._folder is not None
         day = today.isoformat()
-        path = self._folder / f"{day}.jsonl"
-        with encryption.share_home(path):
-            file = self._file if self._file is not None and day == self._day and _is_same(self._file, path) else self._open_day(today, path)
-            os.write(file, fileencryption.seal_line(self._folder.parent, line) + b"\n")
+        if day != self._day:
+            self._path = self._folder / f"{day}.jsonl"
+        with encryption.share_home(self._path):
+            if self._file is None or day != self._day or not _is_same(self._file, self._path):
+                self._file = self._open_day(today, self._path)
+            os.write(self._file, fileencryption.seal_line(self._home, line) + b"\n")
 
     def _open_day(self, today: date, path: Path) -> int:
         assert self._folder is not None

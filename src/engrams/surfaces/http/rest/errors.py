@@ -10,7 +10,7 @@ from functools import partial, wraps
 from http import HTTPStatus
 from inspect import iscoroutinefunction as is_async
 from inspect import signature
-from typing import Any
+from typing import Any, get_type_hints
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -22,6 +22,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from engrams.settings import suggest
+from engrams.surfaces.http.rest.calleridentity import ScopedCaller, get_caller
 from engrams.types import Json
 
 MEDIA = "application/problem+json"
@@ -131,7 +132,7 @@ def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIR
     """Create a route class that limits the size of bodies.
 
     What its functions answer is written as JSON in their own thread; the framework would check it first, in another one. ``threads``: where
-    they run; None: in those of all requests."""
+    they run; None: in those of all requests. With threads of their own, requests without a fault go round the framework."""
     most = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
 
     class SizeLimitedRoute(APIRoute):
@@ -140,13 +141,15 @@ def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIR
             super().__init__(path, endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status, threads), **options)
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handler = super().get_route_handler()
+            handler, direct = super().get_route_handler(), None if threads is None else _make_direct(self.endpoint)
 
             async def handle(request: Request) -> Response:
                 size = request.headers.get("content-length", "0")
                 if size.isascii() and size.isdigit() and int(size) > most:
                     raise _too_large(most)
-                return await handler(Request(request.scope, _limit_stream(request, most)))
+                limited = Request(request.scope, _limit_stream(request, most))
+                answer = None if direct is None else await direct(limited)
+                return answer or await handler(limited)
 
             return handle
 
@@ -170,6 +173,30 @@ def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Execut
         return await asyncio.get_running_loop().run_in_executor(threads, partial(answer, *args, **values))
 
     return answer if threads is None else answer_in_own
+
+
+def _make_direct(endpoint: Callable[..., Any]) -> Callable[[Request], Coroutine[Any, Any, Response | None]] | None:
+    """Make a handler for an endpoint that takes a body and its caller.
+
+    It answers None for a body with a fault, which the framework explains."""
+    hints = get_type_hints(endpoint, include_extras=True)
+    if hints.keys() - {"return"} != {"body", "caller"} or hints["caller"] != ScopedCaller:
+        return None
+    model: type[BaseModel] = hints["body"]
+
+    async def answer(request: Request) -> Response | None:
+        headers, asked = request.headers, request.query_params
+        if not headers.get("content-type", "").startswith("application/json"):
+            return None
+        try:
+            body = model.model_validate(json.loads(await request.body()))
+        except (ValueError, RecursionError):
+            return None
+        caller = await get_caller(request, asked.get("project", ""), asked.get("conversation", ""), headers.get("x-engrams-user", ""))
+        found: Response = await endpoint(body=body, caller=caller)
+        return found
+
+    return answer
 
 
 def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:

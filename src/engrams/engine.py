@@ -138,10 +138,9 @@ class MemoryEngine:
     ) -> SearchResult:  # fmt: skip
         """Find the memories that answer ``query``, best first.
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived ones. The trace explains."""
-        place = Scope.of(scope)
-        found = self.explain(query, scope=place, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
+        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
         if as_of is None:
-            self._components.usage.note(found, place)
+            self._components.usage.note(found, Scope.of(scope))
         return found
 
     def explain(

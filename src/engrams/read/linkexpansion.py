@@ -255,7 +255,7 @@ def _mark_hit(hit: Hit, ends: Sequence[Edge], known: Mapping[str, Record], as_of
 
 
 def _list_successors(hit: Hit) -> set[str]:
-    """Ids of what took the place of a hit or of its facts, or may."""
+    """List ids of what replaces a hit or its facts, or may."""
     successors = {record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by}
     return successors if hit.outdated is None else {*successors, hit.outdated.by}
 

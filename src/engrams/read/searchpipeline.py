@@ -121,10 +121,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     floors, edges = _find_floors(pool, prepared, request, deps), NodeEdgeCache(request.scope.owner, deps.graph)
     likely, vouchers = floors.best_places(scored.scores), dict[str, str]()
     if stages.has_time("links"):
-        scored, vouchers = _add_link_bonuses(pool, scored, floors, likely, edges, deps)
-    if "linked" in scored.parts:
-        floors = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
-        likely = floors.best_places(scored.scores)
+        scored, floors, likely, vouchers = _follow_links(pool, scored, floors, likely, edges, deps)
     stages.record("expand", len(scored.parts.get("linked", ())) and int(np.count_nonzero(scored.parts["linked"])))
     hits, known = _fetch_hits(request, deps, pool, scored, likely, edges)
     dropped = _find_unfit(hits, pool, floors, prepared, deps)
@@ -138,8 +135,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
         hits = raise_spoken_dates(
             hits, query_spans(prepared.cues), weights, base_weight(weights), lambda name: not pool.dated[pool.ids.places[name]]
         )
-    some = [hit for hit in hits if hit.record.id not in dropped]
-    joined = _join_facts(some, known, edges, asked, request, deps)
+    joined = _join_facts([hit for hit in hits if hit.record.id not in dropped], known, edges, asked, request, deps)
     dropped.update({name: f"part of {into}" for name, into in joined.merged.items()})
     stages.record("join", len(joined.hits))
     marked = mark_outdated(joined.hits, edges.find_later([hit.record.id for hit in joined.hits]), known, request.as_of)
@@ -256,6 +252,17 @@ def _lower_floors(floors: CandidateThresholds, vouchers: Mapping[str, str], pool
     if not vouchers:
         return floors
     return replace(floors, passes=floors.passes | np.array([name in vouchers for name in pool.ids], np.bool_))
+
+
+def _follow_links(
+    pool: CandidatePool, scored: ScoredCandidatePool, floors: CandidateThresholds, likely: Integers, edges: NodeEdgeCache, deps: ReadDeps
+) -> tuple[ScoredCandidatePool, CandidateThresholds, Integers, dict[str, str]]:
+    """Rank anew where links lend scores; as before where they do not."""
+    raised, vouchers = _add_link_bonuses(pool, scored, floors, likely, edges, deps)
+    if raised is scored:
+        return scored, floors, likely, vouchers
+    lowered = _lower_floors(floors, vouchers, pool) if deps.graph_settings.vouch else floors
+    return raised, lowered, lowered.best_places(raised.scores), vouchers
 
 
 def _add_link_bonuses(

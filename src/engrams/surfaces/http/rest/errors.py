@@ -176,7 +176,7 @@ def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Execut
 
 
 def _make_direct(endpoint: Callable[..., Any]) -> Callable[[Request], Coroutine[Any, Any, Response | None]] | None:
-    """Make a handler for an endpoint that takes a body and its caller.
+    """Make a handler for an endpoint with a body and its caller.
 
     It answers None for a body with a fault, which the framework explains."""
     hints = get_type_hints(endpoint, include_extras=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from engrams.models.embed.staticembedder import BuiltinEmbedder
-from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pair, read_messages
+from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_pairs, read_messages
 
 if TYPE_CHECKING:
     from engrams.write.changedetection.pairfeatures import Embed
@@ -178,7 +178,7 @@ def build_talk_pairs(first: int, known: Sequence[Pair], rarity: Mapping[str, flo
 
 def to_features(pairs: Sequence[Pair], rarity: dict[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the features of pairs [pairs, columns]."""
-    return np.array([describe_pair(pair.old, pair.new, rarity) for pair in pairs], dtype=np.float64)
+    return describe_pairs([(pair.old, pair.new) for pair in pairs], rarity)
 
 
 def _label(case: Case, old: str, new: str, first: int, second: int) -> tuple[bool, bool]:

@@ -23,6 +23,8 @@ def utc(moment: datetime) -> datetime:
     """Convert a time to UTC; a naive time is UTC.
 
     InputError: the result is before the year 1 or after 9999."""
+    if moment.tzinfo is UTC:
+        return moment
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:

@@ -48,5 +48,7 @@ def word_count(text: str) -> int:
 
     A character of a script without blanks counts half a word; the sum is rounded up."""
     found = tokens(text)
+    if text.isascii():
+        return len(found)
     halves = sum(1 if is_unspaced(token) else 2 for token in found)
     return (halves + 1) // 2

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from engrams.text.textcaches import text_cache
+
+_MAX_CACHED = 2_000
+"""Characters of the longest text whose folded form is cached."""
 # Letters without a separable mark, and variants that people mix when typing.
 _REPLACEMENTS = {
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "þ": "th", "æ": "ae", "œ": "oe", "ĸ": "k", "ŋ": "n",
@@ -62,6 +66,16 @@ def fold(text: str) -> str:
     typographic quotes and dashes their ASCII forms."""
     if text.isascii():
         return text.lower().replace("\x00", "")
+    return _fold_cached(text) if len(text) <= _MAX_CACHED else _fold_letters(text)
+
+
+@text_cache(1024)
+def _fold_cached(text: str) -> str:
+    """Fold a text, cached: one write folds it ten times."""
+    return _fold_letters(text)
+
+
+def _fold_letters(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
     if folded.isascii() or unicodedata.is_normalized("NFKC", folded):
         return folded

@@ -35,6 +35,8 @@ _ELIDED = late_pattern(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
 _CONTRACTED = late_pattern(r"'(?:s|m|re|ve|ll|d)$")
 _ORDINAL = late_pattern(r"(?<!\d)(\d++)(?:st|nd|rd|th)$")
 _LONGEST = 64
+_MAX_CACHED = 2_000
+"""Characters of the longest text whose terms are cached."""
 _EMOJI = 0x2600
 
 _STEMMERS: tuple[tuple[int, int, str], ...] = (
@@ -85,8 +87,11 @@ def tokens(text: str) -> list[str]:
 
     Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is dropped, other apostrophes stay (``don't``);
     hyphenated words are split; ``1,000`` is ``1000``."""
+    folded = fold(text)
+    if folded.isascii():
+        return [piece.replace(",", "").removesuffix("'s")[:_LONGEST] for piece in _ASCII.findall(folded)]
     found: list[str] = []
-    for piece in _split_words(fold(text)):
+    for piece in _split_words(folded):
         if is_unspaced(piece):
             found.extend(piece)
         else:
@@ -103,13 +108,26 @@ def terms(text: str) -> list[str]:
     Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their overlapping pairs of characters (a lone
     character itself) and, for Han, each character that can be a word: Chinese chat is full of one-character words, which pairs alone would
     lose. A text of function words only keeps them, so that "The Who" can be found."""
+    return [*(_terms_cached(text) if len(text) <= _MAX_CACHED else _find_terms(text))]
+
+
+@text_cache(4096)
+def _terms_cached(text: str) -> tuple[str, ...]:
+    """Find the terms of a text, cached: what is written is indexed, learned from and compared."""
+    return tuple(_find_terms(text))
+
+
+def _find_terms(text: str) -> list[str]:
     folded = fold(text)
     found: list[str] = []
-    for word in _split_words(folded):
-        if is_unspaced(word):
-            found.extend(_character_pairs(word))
-        elif term := _to_term(word[:_LONGEST]):
-            found.append(term)
+    if folded.isascii():
+        found = [term for word in _ASCII.findall(folded) if (term := _to_term(word[:_LONGEST]))]
+    else:
+        for word in _split_words(folded):
+            if is_unspaced(word):
+                found.extend(_character_pairs(word))
+            elif term := _to_term(word[:_LONGEST]):
+                found.append(term)
     return found or [_stem(word.replace("'", "")) for word in tokens(text)]
 
 

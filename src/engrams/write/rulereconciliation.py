@@ -298,10 +298,10 @@ _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our"
 
 def find_exact(candidate: CandidateStatement, known: Iterable[Record]) -> Record | None:
     """Find the record with equal text, or equal statement and polarity."""
-    wanted = content_hash(candidate.text)
+    wanted = _hash_text(candidate.text)
     thing = object_terms(candidate.object)
     for record in known:
-        if content_hash(record.text) == wanted:
+        if _hash_text(record.text) == wanted:
             return record
         if (
             thing
@@ -366,6 +366,11 @@ def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
     return fold(candidate.subject) == fold(record.subject) and canonical_predicate(candidate.predicate) == canonical_predicate(
         record.predicate
     )
+
+
+@text_cache(16_384)
+def _hash_text(text: str) -> str:
+    return content_hash(text)
 
 
 @text_cache(16_384)

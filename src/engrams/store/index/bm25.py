@@ -35,7 +35,8 @@ class PostingSegment:
         return self.terms.nbytes + self.starts.nbytes + self.slots.nbytes + self.counts.nbytes
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        place = int(np.searchsorted(self.terms, term))
+        # A number of the array's own type: any other would widen the whole array first.
+        place = int(self.terms.searchsorted(np.uint32(term)))
         if place == len(self.terms) or self.terms[place] != term:
             return _NOTHING
         start, end = self.starts[place], self.starts[place + 1]
@@ -105,8 +106,6 @@ def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
 K1 = 0.9
 _LONGEST = 4.0
 """Times the average length from which a text counts as no longer: a rare word in a long note is still worth finding."""
-_RARE, _CACHED = 1_000, 500
-"""Most slots of a term that a view caches, and most such terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +163,12 @@ def score_terms(
     total = view.total
     found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
     for number, weight in terms:
-        slots, counts, damped = _find_visible(columns, postings, view, number)
-        worth = weight * math.log(1 + (total - len(slots) + 0.5) / (len(slots) + 0.5))
+        slots, counts, damped, idf, gains = _find_visible(columns, postings, view, number)
+        worth = weight * idf
         most += worth
         if len(slots):
             found.append(QueryTermPostings(slots, counts, worth))
-            bm[slots] += worth * counts / damped
+            bm[slots] += gains if weight == 1 else worth * counts / damped
     most += unknown * rare
     most = max(most, 1e-9)
     bm /= np.float32(most)
@@ -179,16 +178,16 @@ def score_terms(
 
 def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, term: int) -> TermPostings:
     """Find a term's slots in view; rare terms are cached."""
-    known = view.postings.get(term)
+    known = view.postings.by_term.get(term)
     if known is None:
         slots, counts = postings.get(term)
         inside = view.mask[slots]
         if not inside.all():
             slots, counts = slots[inside], counts[inside]
         scale = K1 * (1 - view.b + view.b * np.minimum(columns["length"][slots] / max(view.average, 1e-9), _LONGEST))
-        known = slots, counts, np.asarray(counts + scale, np.float32)
-        if len(slots) <= _RARE and len(view.postings) < _CACHED:
-            view.postings[term] = known
+        damped, idf = np.asarray(counts + scale, np.float32), math.log(1 + (view.total - len(slots) + 0.5) / (len(slots) + 0.5))
+        known = TermPostings(slots, counts, damped, idf, idf * counts / damped)
+        view.postings.add(term, known)
     return known
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,34 @@ _FEW = 8
 _COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
 
 
-TermPostings: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.float32]]
-"""Slots that hold a term, its counts there, and these damped by the lengths of the records."""
+class TermPostings(NamedTuple):
+    """Slots that hold a term, and its counts there.
+
+    ``damped``: counts with what the lengths of the records add. ``idf``: worth of the term at weight 1; ``gains``: its scores at that."""
+
+    slots: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+    damped: npt.NDArray[np.float32]
+    idf: float
+    gains: npt.NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class TermPostingsCache:
+    """Postings of the terms that a view was asked for.
+
+    ``room``: slots that it still takes; ``largest``: those of one term."""
+
+    room: int = 500_000
+    largest: int = 1_000
+    by_term: dict[int, TermPostings] = field(default_factory=dict)
+
+    def add(self, term: int, postings: TermPostings) -> None:
+        """Keep a term's postings, where there is room."""
+        taken = len(postings.slots) + 1
+        if taken <= min(self.largest, self.room):
+            self.by_term[term] = postings
+            self.room -= taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +127,7 @@ class VisibleIndexView:
     sessions: int
     until: float
     gathered: list[CandidateColumns] = field(default_factory=list)
-    postings: dict[int, TermPostings] = field(default_factory=dict)
+    postings: TermPostingsCache = field(default_factory=TermPostingsCache)
 
     @property
     def average(self) -> float:

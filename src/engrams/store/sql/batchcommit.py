@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import Any
 
 from engrams.clock import micros
@@ -15,7 +14,7 @@ from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, Sto
 from engrams.store.sql import jobqueue, linkqueries, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one, query
-from engrams.store.sql.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, to_history_value
+from engrams.store.sql.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, encode_record, to_history_value
 from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
@@ -138,7 +137,7 @@ class BatchCommitter:
             "hash": digest,
             "lexemes": self._dialect.encode(self._connection, words),
             **self._text_features(text),
-            **dict(zip(FIELDS, map(encode_field, FIELDS, attrgetter(*FIELDS)(record)), strict=True)),
+            **dict(zip(FIELDS, encode_record(record), strict=True)),
         }
         # Column names come from the fields of Record, never from outside.
         insert = f"INSERT INTO records ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {query('once')}"  # noqa: S608

@@ -68,7 +68,7 @@ def encode_json(value: Json) -> str:
     if not value and isinstance(value, list | tuple):
         return _EMPTY_LIST
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_json_default)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as problem:
         raise InputError(
             f"This cannot be stored as JSON: {problem}.", hint="Use text, numbers, true, false, null, lists and maps with text keys."
@@ -82,20 +82,63 @@ def decode_json(text: str) -> Json:
 def encode_field(name: str, value: Any) -> Any:
     """Encode a field as its column holds it."""
     if name in TIMES:
-        return None if value is None else micros(value)
+        return _encode_time(value)
     if name in LISTS:
         return encode_json(value)
     match name:
         case "scope":
             return value.key
         case "evidence":
-            return encode_json([[item.quote, item.source, item.speaker] for item in value])
+            return _encode_evidence(value)
         case "provenance":
-            return encode_json({key: part for key in Provenance.__slots__ if (part := getattr(value, key)) != getattr(_NO_PROVENANCE, key)})
+            return _encode_provenance(value)
         case "meta":
             return encode_json(value)
         case _:
             return str(value) if name in ENUMS else value
+
+
+def encode_record(record: Record) -> tuple[Any, ...]:
+    """Encode a record as its columns hold it, in the order of FIELDS."""
+    # One by one: a loop over names takes three times as long, for each record that is written.
+    return (
+        record.id,
+        record.role,
+        record.speaker,
+        record.session,
+        record.external_id,
+        record.superseded_by,
+        record.subject,
+        record.predicate,
+        record.object,
+        record.category,
+        record.caption,
+        record.summary,
+        record.text,
+        str(record.kind),
+        str(record.layer),
+        str(record.tier),
+        str(record.status),
+        record.scope.key,
+        micros(record.recorded_at),
+        _encode_time(record.valid_from),
+        _encode_time(record.valid_to),
+        _encode_time(record.retired_at),
+        _encode_time(record.ended_at),
+        _encode_time(record.last_accessed),
+        record.importance,
+        record.confidence,
+        record.trust,
+        record.strength,
+        record.access_count,
+        record.version,
+        encode_json(record.tags),
+        encode_json(record.triggers),
+        encode_json(record.steps),
+        _encode_provenance(record.provenance),
+        _encode_evidence(record.evidence),
+        encode_json(record.meta),
+    )
 
 
 def decode_record(row: Row, *, cached: bool = True) -> Record:
@@ -161,6 +204,18 @@ def _decode(row: Row) -> Record:
 def _decode_cached(row: Row) -> Record:
     """Decode a row, cached for the next search."""
     return _decode(row)
+
+
+def _encode_time(moment: datetime | None) -> int | None:
+    return None if moment is None else micros(moment)
+
+
+def _encode_evidence(quotes: Iterable[Evidence]) -> str:
+    return encode_json([[item.quote, item.source, item.speaker] for item in quotes])
+
+
+def _encode_provenance(origin: Provenance) -> str:
+    return encode_json({key: part for key in Provenance.__slots__ if (part := getattr(origin, key)) != getattr(_NO_PROVENANCE, key)})
 
 
 def _decode_list(text: str) -> tuple[str, ...]:
@@ -258,3 +313,7 @@ def _json_default(value: Any) -> Json:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_json_default)
+"""Made once: ``json.dumps`` makes one for each value."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 from importlib import import_module
 
+from engrams.text.textcaches import text_cache
 from engrams.text.timephrases.calendarmath import BEGIN, END
 from engrams.text.timephrases.grammar import DatePart, Piece, TimeGrammar, TimeRuleMatch, compile_rule
 from engrams.text.timephrases.interval import EARLIEST, LATEST, TimeSpan
@@ -18,6 +19,8 @@ from engrams.text.timephrases.language import CJK, DIGITS, JAPANESE, MARKS, TRIG
 _MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
 _PLAIN = {"pt": "portuguese", "it": "italian", "nl": "dutch", "ru": "russian", "ko": "korean"}
 _UNSPACED = ("zh", "ja", "ko")
+_MAX_CACHED = 2_000
+"""Characters of the longest text whose pieces are cached."""
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
@@ -31,7 +34,7 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is
     named after the year in which it begins. Vague times ("a few years ago") are wide ranges, "recently" the last thirty days; a duration
     ("for three years") is no time. Never raises on any text."""
-    low = fold(text) if not text.isascii() else text.lower()
+    low = _to_low(text)
     words = set(WORDS.findall(low))
     cjk = not text.isascii() and CJK.search(low) is not None
     digits = DIGITS.search(low) is not None
@@ -39,16 +42,38 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
         return ()
     if len(low) != len(text):
         return _find_unmarked(text, now)
-    names = _choose_grammars(words, low, digits=digits, cjk=cjk)
     zone = now.tzinfo or UTC
-    near = _candidate_starts(low)
     nodes: list[DateNode] = []
-    for name in names:
+    for name, found in _scan_cached(text) if len(text) <= _MAX_CACHED else _scan(text):
+        pieces = [
+            _to_local(one, zone) if isinstance(one, DatePart) and one.span is not None and one.span.start.tzinfo else one for one in found
+        ]
+        nodes += compose_nodes(pieces, ScannedTimeText(low, _load_grammar(name), now.replace(tzinfo=None)))
+    return _to_spans(nodes, text, zone)
+
+
+@text_cache(2048)
+def _scan_cached(text: str) -> tuple[tuple[str, list[Piece]], ...]:
+    """Scan a text, cached: it is indexed first, and learned from later."""
+    return _scan(text)
+
+
+def _scan(text: str) -> tuple[tuple[str, list[Piece]], ...]:
+    """Read the pieces of times by grammar, whenever the text was said."""
+    low = _to_low(text)
+    cjk, digits = not text.isascii() and CJK.search(low) is not None, DIGITS.search(low) is not None
+    near = _candidate_starts(low)
+    found = []
+    for name in _choose_grammars(set(WORDS.findall(low)), low, digits=digits, cjk=cjk):
         grammar = _load_grammar(name)
         starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
-        pieces = _read_pieces(low, text, grammar, zone, None if name in _UNSPACED else starts)
-        nodes += compose_nodes(pieces, ScannedTimeText(low, grammar, now.replace(tzinfo=None))) if pieces else []
-    return _to_spans(nodes, text, zone)
+        if pieces := _read_pieces(low, text, grammar, None if name in _UNSPACED else starts):
+            found.append((name, pieces))
+    return tuple(found)
+
+
+def _to_low(text: str) -> str:
+    return text.lower() if text.isascii() else fold(text)
 
 
 def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
@@ -89,7 +114,7 @@ def _candidate_starts(low: str) -> list[tuple[int, str]]:
     return [(at, word[:3]) for index, (at, word) in enumerate(tokens) if index in near]
 
 
-def _read_pieces(low: str, text: str, grammar: TimeGrammar, zone: tzinfo, starts: list[int] | None) -> list[Piece]:
+def _read_pieces(low: str, text: str, grammar: TimeGrammar, starts: list[int] | None) -> list[Piece]:
     """Read pieces left to right; without ``starts`` try every position."""
     pieces: list[Piece] = []
     at = 0
@@ -108,20 +133,20 @@ def _read_pieces(low: str, text: str, grammar: TimeGrammar, zone: tzinfo, starts
         m = compile_rule(pattern).match(low, found.start())
         piece = handler(TimeRuleMatch(m, text)) if m else None
         at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
-        if isinstance(piece, DatePart) and piece.span is not None and piece.span.start.tzinfo:
-            piece = _to_local(piece, zone)
         if piece is not None:
             pieces.append(piece)
 
 
-def _to_local(part: DatePart, zone: tzinfo) -> DatePart:
-    assert part.span is not None
-    span = part.span
+def _to_local(piece: Piece, zone: tzinfo) -> Piece:
+    """Move a date that names its own zone into that of the text."""
+    if not isinstance(piece, DatePart) or piece.span is None or not piece.span.start.tzinfo:
+        return piece
+    span = piece.span
     try:
         start, end = span.start.astimezone(zone), span.end.astimezone(zone)
     except OverflowError:  # first or last day of the calendar: ignore the zone
         start, end = span.start, span.end
-    return replace(part, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
+    return replace(piece, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
 
 
 def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan, ...]:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message, describe_pair
+from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message, describe_pairs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,13 +37,15 @@ class BoostedTrees:
         """Return the log odds of each row of features [rows, columns]."""
         import numpy as np
 
-        trees, rows = np.arange(len(self.leaves)), np.arange(len(features))[:, None]
-        node = np.zeros((len(features), len(trees)), np.int64)
-        questions = self.columns.shape[1]
-        for first in (2**level - 1 for level in range((questions + 1).bit_length() - 1)):
-            asked = (trees, first + node)
-            node = 2 * node + (features[rows, self.columns[asked]] > self.limits[asked])
-        odds: npt.NDArray[np.float64] = self.base + self.leaves[trees, node].sum(axis=1)
+        (trees, questions), (rows, width) = self.columns.shape, features.shape
+        # Places in flat arrays: looking up by one index takes half as long as by two.
+        asked, limits, values = self.columns.ravel(), self.limits.ravel(), features.ravel()
+        first, begun = np.arange(trees) * questions, np.arange(rows)[:, None] * width
+        node = np.zeros((rows, trees), np.int64)
+        for level in range((questions + 1).bit_length() - 1):
+            places = first + (2**level - 1) + node
+            node = 2 * node + (values.take(begun + asked.take(places)) > limits.take(places))
+        odds: npt.NDArray[np.float64] = self.base + self.leaves.ravel().take(np.arange(trees) * (questions + 1) + node).sum(axis=1)
         return odds
 
 
@@ -100,13 +102,13 @@ class ChangeDetectionModel:
         ``pairs``: the earlier messages of each new one."""
         import numpy as np
 
-        rows = [
-            [*describe_pair(old.features, new.features, self.rarity), *old.states, *new.news] for earlier, new in pairs for old in earlier
-        ]
-        if not rows:
+        both = [(old, new) for earlier, new in pairs for old in earlier]
+        if not both:
             return [[] for _ in pairs]
+        described = describe_pairs([(old.features, new.features) for old, new in both], self.rarity)
+        alone = np.array([(*old.states, *new.news) for old, new in both])
         ends = np.cumsum([len(earlier) for earlier, _ in pairs])[:-1]
-        scored = np.split(self.trees.score(np.array(rows, dtype=np.float64)), ends)
+        scored = np.split(self.trees.score(np.hstack([described, alone])), ends)
         return [[1 / (1 + math.exp(-(self.scale * value + self.shift))) for value in compete(odds).tolist()] for odds in scored]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
-from engrams.write.changedetection.pairfeatures import NAMES
+from engrams.write.changedetection.cuewords import NAMES
 
 if TYPE_CHECKING:
     from engrams.write.changedetection.pairfeatures import MessageFeatures

@@ -1,9 +1,10 @@
-"""Cue words and other features of a pair of messages."""
+"""Features of messages, and of pairs of them."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,99 +12,17 @@ from typing import TYPE_CHECKING
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.textcaches import text_cache
+from engrams.write.changedetection.cuewords import LONGEST, NAMES, count_cues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
 
     from engrams.ports.modelports import Floats
 
     Embed = Callable[[list[str]], Floats]
-
-
-import json
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-
-# By cue: words of Latin scripts, folded (``*`` stands for any ending), and strings of Chinese and Japanese.
-_CUES: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("cues.json").read_text("utf-8"))
-NAMES = tuple(_CUES)
-_HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*'?")
-_MOST_WORDS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class _CueTable:
-    """Lookup of cue words by word, stem, phrase and string.
-
-    ``lengths``: numbers of words of the phrases that begin with a word; ``widest``: characters of the longest string.
-    ``gapped``: patterns, each with letters that it begins with."""
-
-    words: Mapping[str, tuple[int, ...]]
-    stems: Mapping[str, tuple[int, ...]]
-    phrases: Mapping[str, tuple[int, ...]]
-    strings: Mapping[str, tuple[int, ...]]
-    gapped: tuple[tuple[int, str, re.Pattern[str]], ...]
-    lengths: Mapping[str, tuple[int, ...]]
-    widest: int
-
-
-@cache
-def _load_table() -> _CueTable:
-    found: tuple[dict[str, tuple[int, ...]], ...] = ({}, {}, {}, {})
-    words, stems, phrases, strings = found
-    gapped = []
-    for place, cue in enumerate(_CUES.values()):
-        for word in cue["words"]:
-            if " " in word and ("*" in word or "?" in word):
-                lead = re.split(r"[ *?]", word)[0]
-                gapped.append((place, lead, re.compile(r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*"))))
-                continue
-            table, key = (phrases, word) if " " in word else (stems, word[:-1]) if word.endswith("*") else (words, word)
-            table[key] = (*table.get(key, ()), place)
-        for text in cue["strings"]:
-            strings[text] = (*strings.get(text, ()), place)
-    lengths: dict[str, set[int]] = {}
-    for phrase in phrases:
-        first, *more = phrase.split(" ")
-        lengths.setdefault(first, set()).add(1 + len(more))
-    following = {word: tuple(sorted(some)) for word, some in lengths.items()}
-    return _CueTable(words, stems, phrases, strings, tuple(gapped), following, max(map(len, strings)))
-
-
-@text_cache(1 << 14)
-def _find_word(word: str) -> tuple[int, ...]:
-    table = _load_table()
-    found = [*table.words.get(word, ())]
-    for end in range(1, len(word) + 1):
-        found.extend(table.stems.get(word[:end], ()))
-    return tuple(found)
-
-
-def count_cues(folded: str) -> list[int]:
-    """Count each cue in a folded text, in the order of ``NAMES``.
-
-    A string at the very end of a text counts about two thousand times: the weights were trained on such counts."""
-    counts = [0] * len(NAMES)
-    table = _load_table()
-    words = _WORD.findall(folded)[:_MOST_WORDS]
-    for at, word in enumerate(words):
-        for place in _find_word(word):
-            counts[place] += 1
-        for length in table.lengths.get(word, ()):
-            for place in table.phrases.get(" ".join(words[at : at + length]), ()) if at + length <= len(words) else ():
-                counts[place] += 1
-    for place, lead, pattern in table.gapped:
-        counts[place] += lead in folded and bool(pattern.search(folded))
-    if not folded.isascii() and _HAN.search(folded):
-        for at in range(min(len(folded), _MOST_WORDS)):
-            for size in range(1, min(table.widest, len(folded) - at) + 1):
-                times = 1 if at + size < len(folded) else _LONGEST - size + 1
-                for place in table.strings.get(folded[at : at + size], ()):
-                    counts[place] += times
-    return counts
-
 
 _CLAUSE = re.compile(
     r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+|(?<=[。！？；])|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|und|aber|y|pero|et|mais)\b)"
@@ -125,24 +44,25 @@ _MOST_CLAUSES = 6
 _FEW_WORDS = 3
 # Beside a unit vector: so that a cue counts about as much as a few columns.
 _MOST_CUES, _CUE_WEIGHT = 2, 0.3
-_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class MessageClause:
     """One clause with what is read from it.
-    ``cues``: counts; ``present``: 1 for each that is there, else 0."""
+    ``heads``: first letters of its longer words. ``cues``: counts; ``present``: 1 for each that is there, else 0."""
 
     text: str
     words: frozenset[str]
+    heads: frozenset[str]
     cues: tuple[int, ...]
-    present: tuple[float, ...]
+    present: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFeatures:
     """Words, numbers, names, cues and vectors read from one message.
-    ``rows``: unit vectors of the message and of its clauses."""
+    ``quoted``: words of its quotations; ``values``: numbers and names by what stands beside them; ``rows``: unit vectors of the message
+    and of its clauses. ``older``, ``newer``: columns of a pair that it alone fills, as the earlier or the later message."""
 
     text: str
     speaker: str
@@ -151,8 +71,11 @@ class MessageFeatures:
     whole: MessageClause
     numbers: frozenset[str]
     names: frozenset[str]
-    quoted: str
+    quoted: frozenset[str]
+    values: Mapping[tuple[str, str], set[str]]
     rows: Floats
+    older: npt.NDArray[np.float64]
+    newer: npt.NDArray[np.float64]
 
     @property
     def words_once(self) -> frozenset[str]:
@@ -169,7 +92,7 @@ _MAY = tuple(
 def may_change(text: str) -> bool:
     """True unless a message has nothing that could speak of a change.
     A plain statement could: "so we're henless now"."""
-    text = text[:_LONGEST]
+    text = text[:LONGEST]
     if _NUMBER.search(text) or (not _QUESTION.search(text[-3:]) and len(terms(text)) > _FEW_WORDS):
         return True
     counts = count_cues(fold(text))
@@ -179,9 +102,12 @@ def may_change(text: str) -> bool:
 def read_messages(said: Sequence[tuple[str, str, datetime]], embed: Embed) -> list[MessageFeatures]:
     """Read clauses, cues, names and vectors of messages (text, speaker, time).
     Blocks of code say nothing about anybody."""
-    texts = [(_CODE.sub(" ", text[: 2 * _LONGEST]).strip() or text)[:_LONGEST] for text, _, _ in said]
+    texts = [(_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST] for text, _, _ in said]
     pieces = [[piece for piece in _CLAUSE.split(text) if piece and piece.strip()][:_MOST_CLAUSES] or [text] for text in texts]
-    rows = embed([part for text, some in zip(texts, pieces, strict=True) for part in (text, *some)])
+    parts = [part for text, some in zip(texts, pieces, strict=True) for part in (text, *some)]
+    # A message of one clause is embedded once.
+    places = {part: place for place, part in enumerate(dict.fromkeys(parts))}
+    rows = embed([*places])[[places[part] for part in parts]]
     read: list[MessageFeatures] = []
     place = 0
     for text, some, (_, speaker, at) in zip(texts, pieces, said, strict=True):
@@ -190,58 +116,30 @@ def read_messages(said: Sequence[tuple[str, str, datetime]], embed: Embed) -> li
     return read
 
 
+def _strip_code(text: str) -> str:
+    return _CODE.sub(" ", text) if "```" in text else text
+
+
 def _read_parts(text: str, pieces: Sequence[str], speaker: str, at: datetime, rows: Floats) -> MessageFeatures:
     clauses = tuple(map(_read_clause, pieces))
     whole = clauses[0] if len(clauses) == 1 else _read_clause(text)
     quoted = " ".join(found for found in _QUOTE.findall(text) if len(found) > 12 or (not found.isascii() and len(found) > 5))
     numbers, names = frozenset(_NUMBER.findall(text)), frozenset(fold(name) for name in _NAME.findall(text))
-    return MessageFeatures(text, speaker, at, clauses, whole, numbers, names, quoted, rows)
+    said = frozenset(terms(quoted)) if quoted else frozenset()
+    shape, tasks = _shape(text), float(min(len(_TASK.findall(text)), 3))
+    older = _fill_older(text, quoted, clauses, whole, shape, tasks)
+    newer = _fill_newer(text, quoted, clauses, whole, shape, tasks)
+    values = _read_values(text, numbered=bool(numbers))
+    return MessageFeatures(text, speaker, at, clauses, whole, numbers, names, said, values, rows, older, newer)
 
 
 @text_cache(1 << 13)
 def _read_clause(text: str) -> MessageClause:
-    counts = count_cues(fold(text))
-    return MessageClause(text, frozenset(terms(text)), tuple(counts), tuple(float(count > 0) for count in counts))
+    import numpy as np
 
-
-def describe_pair(old: MessageFeatures, new: MessageFeatures, rarity: Mapping[str, float]) -> list[float]:
-    """Compute the features of an older and a newer message."""
-    cosines = old.rows @ new.rows.T
-    inner = cosines[1:, 1:]
-    at_old, at_new = divmod(int(inner.argmax()), inner.shape[1])
-    near, told = old.clauses[at_old], new.clauses[at_new]
-    minutes = max((new.at - old.at).total_seconds() / 60, 0.0)
-    shared_names, fresh_names = old.names & new.names, new.names - old.names
-    shared_numbers, fresh_numbers = old.numbers & new.numbers, new.numbers - old.numbers
-    features = [
-        float(cosines[0, 0]), float(inner.max()), float(cosines[0, 1:].max()), float(cosines[1:, 0].max()),
-        *_overlap(old.whole, new.whole, rarity), *_overlap(near, told, rarity),
-        math.log1p(minutes), float(minutes < 3), float(minutes < 60), float(minutes > 60 * 24 * 7),
-        float(old.speaker == new.speaker),
-        float(bool(fresh_names)), float(bool(shared_names)), float(bool(old.names) and bool(fresh_names) and not shared_names),
-        float(bool(shared_names) and bool(fresh_names)),
-        float(bool(fresh_numbers)), float(bool(shared_numbers)), float(bool(old.numbers) and bool(fresh_numbers)),
-        float(bool(old.numbers) and bool(fresh_numbers) and not shared_numbers),
-        *_shape(old.text), *_shape(new.text),
-        float(bool(new.quoted)), len(new.quoted) / (len(new.text) + 1), float(bool(old.quoted)),
-        math.log1p(len(old.text)), math.log1p(len(new.text)), len(new.clauses), len(old.clauses), float(at_new), float(at_new == 0),
-        math.log(len(told.text) / (len(near.text) + 1) + 0.1),
-    ]  # fmt: skip
-    quoted = frozenset(terms(new.quoted)) if new.quoted else frozenset()
-    features.append(float(bool(quoted & old.whole.words)))
-    features.extend(float(min(count, 3)) for count in new.whole.cues)
-    features += (*told.present, *old.whole.present, *near.present)
-    cue = dict(zip(NAMES, new.whole.cues, strict=True))
-    features.extend(_combine(cue, old, new))
-    features.extend(_echoes(old, new, near.words))
-    features.extend(_replaced_values(old, new))
-    features.extend((_count_tasks(old.text), _count_tasks(new.text)))
-    return features
-
-
-@text_cache(1 << 12)
-def _count_tasks(text: str) -> float:
-    return float(min(len(_TASK.findall(text)), 3))
+    counts, words = count_cues(fold(text)), frozenset(terms(text))
+    present = np.array([float(count > 0) for count in counts])
+    return MessageClause(text, words, _find_heads(words), tuple(counts), present)
 
 
 def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
@@ -256,19 +154,7 @@ def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
 _ECHOED = tuple(
     NAMES.index(name) for name in ("still", "almost", "temporary", "also", "end", "no_more", "switch", "old", "no", "past", "report", "now")
 )
-
-
-def _echoes(old: MessageFeatures, new: MessageFeatures, near: frozenset[str]) -> list[float]:
-    """Count cues of clauses that repeat the older message's words."""
-    repeating = [clause for clause in new.clauses if clause.words & old.whole.words]
-    found = [float(any(clause.cues[place] for clause in repeating)) for place in _ECHOED]
-    last = new.clauses[-1]
-    return [
-        *found, float(len(repeating)), float(len(new.clauses) - len(repeating)), float(len(old.words_once & new.whole.words)),
-        float(len(near & new.whole.words)), float(last.cues[_ECHOED[0]] > 0), float(bool(_SHOUT.search(new.text))),
-    ]  # fmt: skip
-
-
+_SELF, _OTHER = NAMES.index("self"), NAMES.index("other")
 _SHOUT = re.compile(r"\b(?:NOT|NO|NEVER|STILL|NICHT|PAS|STAYS|ONLY)\b")
 _VALUE = re.compile(r"(?:(?<![^\W\d])([^\W\d]++)[\s:#-]*+)?(?<!\w)[$€£¥]?(\d+(?:[.:,h]\d+)*)\s*([^\W\d]+|[%€$£°])?")
 _NAMED = re.compile(r"(?<![^\W\d])([^\W\d]++)\.?\s++([A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+)")
@@ -277,42 +163,137 @@ _HAN_VALUE = re.compile(
 )
 
 
-def _replaced_values(old: MessageFeatures, new: MessageFeatures) -> list[float]:
-    """Return signs that a number or a name was replaced."""
-    was, now = _read_values(old.text), _read_values(new.text)
-    other = [key for key in was.keys() & now.keys() if not was[key] & now[key]]
-    same = [key for key in was.keys() & now.keys() if was[key] & now[key]]
+# Who fills how many columns of a pair, in their order: the earlier message, the later one, both, or the clause of each that is nearest.
+_FILLED = (
+    ("pair", 29), ("older", 12), ("newer", 14), ("older", 2), ("newer", 2), ("older", 1), ("pair", 4), ("newer", len(NAMES)),
+    ("told", len(NAMES)), ("older", len(NAMES)), ("near", len(NAMES)), ("newer", 6), ("pair", 1), ("newer", 7),
+    ("pair", len(_ECHOED) + 4), ("newer", 2), ("pair", 5), ("older", 1), ("newer", 1),
+)  # fmt: skip
+COLUMNS = sum(count for _, count in _FILLED)
+
+
+def describe_pairs(pairs: Sequence[tuple[MessageFeatures, MessageFeatures]], rarity: Mapping[str, float]) -> npt.NDArray[np.float64]:
+    """Compute the features of older and newer messages [pairs, columns]."""
+    import numpy as np
+
+    weights: dict[int, float] = {}
+    compared = [_compare(old, new, rarity, weights) for old, new in pairs]
+    values = {
+        "pair": np.array([one for one, _, _ in compared]),
+        "older": np.array([old.older for old, _ in pairs]),
+        "newer": np.array([new.newer for _, new in pairs]),
+        "near": np.array([near.present for _, near, _ in compared]),
+        "told": np.array([told.present for _, _, told in compared]),
+    }
+    rows, begun, at = np.empty((len(pairs), COLUMNS)), dict.fromkeys(values, 0), 0
+    for side, count in _FILLED:
+        first = begun[side]
+        rows[:, at : at + count] = values[side][:, first : first + count]
+        at, begun[side] = at + count, first + count
+    return rows
+
+
+def _fill_older(
+    text: str, quoted: str, clauses: Sequence[MessageClause], whole: MessageClause, shape: Sequence[float], tasks: float
+) -> npt.NDArray[np.float64]:
+    """Fill the columns of a pair that its older message alone tells."""
+    import numpy as np
+
+    return np.array([*shape, float(bool(quoted)), math.log1p(len(text)), len(clauses), *whole.present, tasks])
+
+
+def _fill_newer(
+    text: str, quoted: str, clauses: Sequence[MessageClause], whole: MessageClause, shape: Sequence[float], tasks: float
+) -> npt.NDArray[np.float64]:
+    """Fill the columns of a pair that its newer message alone tells."""
+    import numpy as np
+
+    said = (float(bool(quoted)), len(quoted) / (len(text) + 1), math.log1p(len(text)), len(clauses))
+    cues = [float(min(count, 3)) for count in whole.cues]
+    last = float(clauses[-1].cues[_ECHOED[0]] > 0)
+    return np.array([*shape, *said, *cues, *_combine(text, whole), last, float(bool(_SHOUT.search(text))), tasks])
+
+
+def _compare(
+    old: MessageFeatures, new: MessageFeatures, rarity: Mapping[str, float], weights: dict[int, float]
+) -> tuple[list[float], MessageClause, MessageClause]:
+    """Compute the columns that both messages fill; the clauses that are nearest.
+    ``weights``: of clauses by identity, filled on the way."""
+    whole, *cosines = (old.rows @ new.rows.T).tolist()
+    best = [max(row[1:]) for row in cosines]
+    highest = max(best)
+    at_old = best.index(highest)
+    at_new = cosines[at_old].index(highest, 1) - 1
+    near, told = old.clauses[at_old], new.clauses[at_new]
+    minutes = max((new.at - old.at).total_seconds() / 60, 0.0)
+    shared_names, fresh_names = old.names & new.names, new.names - old.names
+    shared_numbers, fresh_numbers = old.numbers & new.numbers, new.numbers - old.numbers
+    repeating = [clause for clause in new.clauses if not clause.words.isdisjoint(old.whole.words)]
     return [
-        float(any(key[0] == "unit" for key in other)), float(any(key[0] == "before" for key in other)),
-        float(any(key[0] == "name" for key in other)), float(bool(same)), float(len(other)),
-    ]  # fmt: skip
+        whole[0], highest, max(whole[1:]), max(row[0] for row in cosines),
+        *_overlap(old.whole, new.whole, rarity, weights), *_overlap(near, told, rarity, weights),
+        math.log1p(minutes), minutes < 3, minutes < 60, minutes > 60 * 24 * 7,
+        old.speaker == new.speaker,
+        bool(fresh_names), bool(shared_names), bool(old.names and fresh_names and not shared_names), bool(shared_names and fresh_names),
+        bool(fresh_numbers), bool(shared_numbers), bool(old.numbers and fresh_numbers),
+        bool(old.numbers and fresh_numbers and not shared_numbers),
+        at_new, at_new == 0, math.log(len(told.text) / (len(near.text) + 1) + 0.1), not new.quoted.isdisjoint(old.whole.words),
+        old.whole.cues[_SELF] > 0 and new.whole.cues[_OTHER] > 0 and new.whole.cues[_SELF] == 0,
+        *(any(clause.cues[place] for clause in repeating) for place in _ECHOED),
+        len(repeating), len(new.clauses) - len(repeating), len(old.words_once & new.whole.words), len(near.words & new.whole.words),
+        *_replaced_values(old.values, new.values),
+    ], near, told  # fmt: skip
 
 
-@text_cache(1 << 12)
-def _read_values(text: str) -> dict[tuple[str, str], set[str]]:
+def _replaced_values(was: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], set[str]]) -> tuple[float, ...]:
+    """Return signs that a number or a name was replaced."""
+    shared = was.keys() & now.keys()
+    if not shared:
+        return (0, 0, 0, 0, 0)
+    other = [key[0] for key in shared if was[key].isdisjoint(now[key])]
+    return ("unit" in other, "before" in other, "name" in other, len(other) < len(shared), len(other))
+
+
+def _read_values(text: str, *, numbered: bool) -> dict[tuple[str, str], set[str]]:
+    """Read numbers and names by what stands beside them.
+    ``numbered``: there are any numbers."""
     found: dict[tuple[str, str], set[str]] = {}
-    for before, value, unit in _VALUE.findall(text):
+    for before, value, unit in _VALUE.findall(text) if numbered else ():
         for key in (("unit", fold(unit)[:4]), ("before", fold(before)[:5])):
             if key[1]:
                 found.setdefault(key, set()).add(value)
-    for value, unit in _HAN_VALUE.findall(text):
+    for value, unit in _HAN_VALUE.findall(text) if "%" in text or not text.isascii() else ():
         found.setdefault(("unit", unit), set()).add(value)
     for before, name in _NAMED.findall(text):
         found.setdefault(("name", fold(before)), set()).add(fold(name))
     return found
 
 
-def _overlap(old: MessageClause, new: MessageClause, rarity: Mapping[str, float]) -> tuple[float, ...]:
-    highest = rarity[""]
-    weights = {word: rarity.get(word, highest) for word in old.words | new.words}
-    shared = sum(weights[word] for word in old.words & new.words)
-    mine, theirs = sum(weights[word] for word in old.words), sum(weights[word] for word in new.words)
-    rarest = max((weights[word] for word in old.words & new.words), default=0.0)
-    heads = {word[:4] for word in old.words - new.words if len(word) > 3} & {word[:4] for word in new.words - old.words if len(word) > 3}
-    return shared, shared / (1 + mine), shared / (1 + theirs), float(len(old.words & new.words)), rarest, float(len(heads))
+def _overlap(old: MessageClause, new: MessageClause, rarity: Mapping[str, float], weights: dict[int, float]) -> tuple[float, ...]:
+    """Compute the words that two clauses share: weight, shares of it, count, rarest, and words of one beginning."""
+    mine, theirs = _weigh_words(old, rarity, weights), _weigh_words(new, rarity, weights)
+    both, heads = old.words & new.words, old.heads & new.heads
+    if not both:
+        return (0, 0, 0, 0, 0, len(heads))
+    if heads:
+        heads = _find_heads(old.words - both) & _find_heads(new.words - both)
+    each = [rarity.get(word, rarity[""]) for word in both]
+    shared = sum(each)
+    return shared, shared / (1 + mine), shared / (1 + theirs), len(both), max(each), len(heads)
 
 
-@text_cache(1 << 12)
+def _find_heads(words: frozenset[str]) -> frozenset[str]:
+    """Return the first letters of the longer words."""
+    return frozenset(word[:4] for word in words if len(word) > 3)
+
+
+def _weigh_words(clause: MessageClause, rarity: Mapping[str, float], weights: dict[int, float]) -> float:
+    if (known := weights.get(id(clause))) is None:
+        highest = rarity[""]
+        known = weights[id(clause)] = sum(rarity.get(word, highest) for word in clause.words)
+    return known
+
+
 def _shape(text: str) -> tuple[float, ...]:
     end = text.rstrip()[-3:]
     unspaced = any(is_unspaced(char) for char in text[:6])
@@ -323,14 +304,15 @@ def _shape(text: str) -> tuple[float, ...]:
     )  # fmt: skip
 
 
-def _combine(cue: Mapping[str, int], old: MessageFeatures, new: MessageFeatures) -> tuple[float, ...]:
+def _combine(text: str, whole: MessageClause) -> tuple[float, ...]:
+    """Combine cues of a newer message."""
+    cue = dict(zip(NAMES, whole.cues, strict=True))
     change = sum(cue[name] for name in ("end", "begin", "switch", "no_more", "now", "correction"))
     doubt = sum(cue[name] for name in ("if", "plan", "report", "fiction", "joke", "temporary", "past", "still", "almost"))
-    asks = bool(_QUESTION.search(new.text[-3:]))
-    subject = old.whole.cues[NAMES.index("self")] > 0
+    asks = bool(_QUESTION.search(text[-3:]))
     return (
         float(change > 0), float(doubt > 0), float(change > 0 and doubt == 0), float(change - doubt), float(change == 0 and doubt == 0),
-        float(cue["other"] > 0 and cue["self"] == 0), float(subject and cue["other"] > 0 and cue["self"] == 0),
+        float(cue["other"] > 0 and cue["self"] == 0),
         float(cue["end"] > 0 and cue["begin"] > 0), float(cue["now"] > 0 and cue["new"] > 0), float(cue["switch"] > 0 and cue["new"] > 0),
         float(asks and change == 0), float(asks and change > 0), float(cue["also"] > 0 and cue["end"] + cue["no_more"] == 0),
         float(cue["correction"] > 0 and cue["no"] > 0),

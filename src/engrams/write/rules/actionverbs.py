@@ -167,7 +167,7 @@ def _match_lower_place(words: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...
     """Match a lower-case place: ``i live in berlin``."""
     words = tuple(word for word in words if word.lower not in ("now", "too", "currently"))
     if not 0 < len(words) <= 2 or any(
-        word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS | DETERMINERS for word in words
+        word.lower in _KINDS or not word.text.isalpha() or word.lower in PREPOSITIONS or word.lower in DETERMINERS for word in words
     ):
         return ()
     return words if is_concrete(words) else ()

@@ -113,7 +113,7 @@ def _names_thing(span: TimeSpan, text: str) -> bool:
 def _is_noun(text: str, at: int) -> bool:
     """Check that a noun in small letters comes next."""
     found = _WORD.match(text, at)
-    if found is None or not found[1].islower() or found[1] in STOP | ADVERBS:
+    if found is None or not found[1].islower() or found[1] in STOP or found[1] in ADVERBS:
         return False
     verb = find_lemma(found[1])
     return verb is None or "past" not in verb[1]

@@ -178,7 +178,8 @@ def drop_addressee(words: tuple[ClauseToken, ...], names: frozenset[str]) -> tup
     if (
         len(words) > 2
         and words[-1].lower in names
-        and words[-2].lower not in PREPOSITIONS | DETERMINERS
+        and words[-2].lower not in PREPOSITIONS
+        and words[-2].lower not in DETERMINERS
         and words[-2].lower not in ("and", "to")
     ):
         return words[:-1]

@@ -103,7 +103,7 @@ def match_possessed(words: Sequence[ClauseToken], at: int) -> tuple[Person, tupl
             and "base" in known[1]
             and words[end - 1].lower.endswith("s")
             and end + 1 < len(words)
-            and words[end + 1].lower in DETERMINERS | PREPOSITIONS
+            and (words[end + 1].lower in DETERMINERS or words[end + 1].lower in PREPOSITIONS)
         ):
             return "other", tuple(words[at:end]), end
     return None

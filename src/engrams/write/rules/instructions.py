@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from engrams.text.latepatterns import holds_any
 from engrams.text.terms import terms
 from engrams.types import Kind
 from engrams.write.candidatestatement import CandidateStatement
@@ -41,6 +42,9 @@ _NEVER = re.compile(
     r"|(?:please )?(?:don't|do not|stop|avoid)\s++(?P<c>.+?)(?<=\S)\s++(?:from now on|ever|again|anymore|any more|in (?:the )?future)$",
     re.IGNORECASE | re.DOTALL,
 )
+# What matches holds one of these: looking for them is cheaper than matching, for each sentence of each write.
+_ALWAYS_WORDS = ("from now on", "from here on", "going forward", "future", "default", "always", "every")
+_NEVER_WORDS = ("ever", "circumstances", "don't", "do not", "stop", "avoid")
 _USE_NEVER = re.compile(
     r"(?:always )?use (?P<a>[\w.+#-]+(?: [\w.+#-]+)?),? (?:and )?never (?:use )?(?P<b>[\w.+#-]+(?: [\w.+#-]+)?)$", re.IGNORECASE
 )
@@ -133,7 +137,7 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
     lead = _FIRST.match(sentence.text)
     at = lead.end() if lead else 0
     piece = sentence.text[at:].rstrip()
-    quote = text[sentence.start + at : sentence.start + at + len(piece)]
+    quote, lower = text[sentence.start + at : sentence.start + at + len(piece)], piece.lower()
     if match := _CALL_ME.match(piece):
         return _name_speaker(match["a"].rstrip(".,!"), quote, speech)
     if match := _USE_NEVER.match(piece):
@@ -141,7 +145,7 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
             quote, speech, Kind.RULE, f"Always use {match['a']}, never {match['b']}", "assistant", "always", f"use {match['a']}",
             triggers=(match["a"].lower(), match["b"].lower()),
         )  # fmt: skip
-    if match := _NEVER.match(piece):
+    if match := _NEVER.match(piece) if holds_any(lower, _NEVER_WORDS) else None:
         body = _command_body(match)
         if body and _is_imperative(body, negative=True):
             return _build_candidate(
@@ -170,7 +174,7 @@ def extract_command(sentence: TextSentence, text: str, speech: UtteranceContext)
             triggers=(trigger,),
             steps=(action,),
         )
-    if match := _ALWAYS.match(piece):
+    if match := _ALWAYS.match(piece) if holds_any(lower, _ALWAYS_WORDS) else None:
         body = _command_body(match)
         if body and _is_imperative(body):
             return _build_candidate(quote, speech, Kind.RULE, f"Always {_rewrite_command(body, speech)}", "assistant", "always", body)
@@ -208,7 +212,9 @@ def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateS
 
 def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
-    plain = _HEADING.sub(lambda heading: heading[1].rstrip(" \t\r#:*_") + ":", text[:6000])
+    plain = text[:6000]
+    if "#" in plain:
+        plain = _HEADING.sub(lambda heading: heading[1].rstrip(" \t\r#:*_") + ":", plain)
     if (told := _HOW_TO.match(plain)) is not None and _SECTION.search(told["body"]):
         return _extract_sections(told, text[:6000], speech)
     match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None

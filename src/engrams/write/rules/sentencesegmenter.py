@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Literal, NamedTuple, TypeAlias
 
+from engrams.text.latepatterns import holds_any
 from engrams.text.textcaches import text_cache
 from engrams.write.candidatestatement import Modality
 
@@ -72,6 +73,12 @@ _JOKE = re.compile(
     r"|\blove (?:mondays|being stuck|getting stuck|sitting in traffic|waiting in line)\b",
     re.IGNORECASE,
 )
+# What matches holds one of these: looking for them is cheaper than matching, for each text of each write.
+_FICTION_WORDS = ("pretend", "role", "imagine", "write", "translate", "proofread", "paraphrase", "summari")
+_JOKE_WORDS = ("kidding", "jk", "joking", "april fool", "oh ", "said no", "as if!", "/s", "..", "…", "love", "enjoy", "adore")
+_INVENTED_WORDS = (
+    "dream", "story", "novel", "game", "movie", "film", "book", "play", "scenario", "example", "hypothetical", "character",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,13 @@ def _split(text: str, begin: int) -> tuple[TextSentence, ...]:
 def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
     masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
-    whole: Modality = "joke" if _JOKE.search(masked) else "hypothetical" if _FICTION.search(masked) else "asserted"
+    lower = masked.lower()
+    whole: Modality = "asserted"
+    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(masked):
+        whole = "joke"
+    elif holds_any(lower, _FICTION_WORDS) and _FICTION.search(masked):
+        whole = "hypothetical"
+    invented = holds_any(lower, _INVENTED_WORDS)
     for start, end, mark in _cut_long_spans(masked, _find_spans(masked)):
         piece = masked[start:end]
         asked = "?" in mark or "？" in mark
@@ -127,7 +140,7 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
                 yield TextSentence(piece, start, "question", True)
                 continue
         modality = whole
-        if modality == "asserted" and (_IMAGINED.match(piece) or _INVENTED.search(piece)):
+        if modality == "asserted" and (_IMAGINED.match(piece) or (invented and _INVENTED.search(piece))):
             modality = "hypothetical"
         yield TextSentence(piece, start, modality, asked)
 

@@ -171,7 +171,7 @@ def _begins_clause(before: str, word: str) -> bool:
     known, said = find_lemma(word), find_lemma(before)
     if before in PREPOSITIONS or (said is not None and "base" in said[1]):
         return False
-    return word in BE.keys() | MODALS | ADVERBS | _STARTERS or (known is not None and "ing" not in known[1])
+    return word in BE or word in MODALS or word in ADVERBS or word in _STARTERS or (known is not None and "ing" not in known[1])
 
 
 def _is_whole(clause: EnglishClause, sentence: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]) -> bool:

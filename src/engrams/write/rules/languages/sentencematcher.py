@@ -19,6 +19,7 @@ from engrams.write.rules.languages.german import GERMAN
 from engrams.write.rules.languages.languagetable import LanguageTable
 from engrams.write.rules.languages.spanish import SPANISH
 from engrams.write.rules.sentencesegmenter import split_sentences
+from engrams.write.wordlist import word_set
 
 _STOP = re.compile(
     (
@@ -38,7 +39,13 @@ _LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
 _FAVORITES = {word: english for language in _LANGUAGES for word, english in language.favorites.items()}
 _PROPERTIES = {word: english for language in _LANGUAGES for word, english in language.properties.items()}
 _CUES = {language.code: re.compile(language.cue, re.IGNORECASE) for language in _LANGUAGES}
-_ANY_CUE = re.compile("|".join(f"(?:{language.cue})" for language in _LANGUAGES), re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+# Every cue begins with one of these words, or with "me" before one of those: looking for them is cheaper than matching.
+_LEADS = word_set("""
+    ich mein meine meinen meiner wir je j mon ma mes dejado
+    vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy
+    """)
+_AFTER_ME = ("llamo", "mud", "gust", "encant", "cas")
 _HYPOTHETICAL = {language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES}
 
 
@@ -70,7 +77,7 @@ def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
 def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
     """Extract statements in German, Spanish, French or Chinese.
     None where the first 2,000 characters hold no first person of these languages."""
-    if not _ANY_CUE.search(text[:2000]):
+    if not _may_speak(text[:2000]):
         return []
     languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
     if not languages:
@@ -87,6 +94,14 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
                 found.append(candidate)
                 break
     return found
+
+
+def _may_speak(text: str) -> bool:
+    """False for a text without a word that a first person of these languages begins with."""
+    if not text.isascii() and _CUES["zh"].search(text):
+        return True
+    words = set(_WORD.findall(text.lower()))
+    return not words.isdisjoint(_LEADS) or ("me" in words and any(word.startswith(_AFTER_ME) for word in words))
 
 
 def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:

@@ -82,7 +82,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
 QUERIES = {
     "number_of": "records_id (id=? AND owner=?)",
     "place_of": "records_id (id=? AND owner=?)",
-    "find_external": "records_external (owner=? AND scope=? AND external_id=?)",
+    "find_externals": "records_external (owner=? AND scope=? AND external_id=?)",
     "find_twin": "records_hash (owner=? AND hash=?)",
     "last_change": "COVERING INDEX records_changed (owner=?)",
     "load_changes": "records_changed (owner=? AND changed>?)",

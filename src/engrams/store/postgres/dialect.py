@@ -34,6 +34,9 @@ class PostgresDialect:
     def encode(self, _connection: SqlConnection, terms: list[str]) -> bytes:
         return array("I", map(number_term, terms)).tobytes()
 
+    def number_all(self, connection: SqlConnection, terms: list[str]) -> None:
+        pass
+
     def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
         pass
 

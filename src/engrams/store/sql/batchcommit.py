@@ -13,7 +13,7 @@ from engrams.errors import BudgetError, ConflictError, InputError, NotFoundError
 from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, StorageUse, WriteBatch
 from engrams.store.sql import jobqueue, linkqueries, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDialect
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
 from engrams.store.sql.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, encode_record, to_history_value
 from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
@@ -49,12 +49,18 @@ class BatchCommitter:
         self._versions: dict[int, int] = {}
         self._changes: dict[str, int] = {}
         self._used: dict[str, StorageUse] = {}
+        self._externals: dict[tuple[str, str], str] = {}
+        self._words: dict[str, list[str]] = {}
+        self._unposted: list[tuple[int, list[str]]] = []
         self._dialect.begin(connection)
         kept = all(jobqueue.keep(connection, lease, payload) for lease, payload in batch.progress)
         if not kept or not all(jobqueue.finish(connection, lease, batch.at) for lease in batch.finish):
             raise ConflictError("The job was taken over by another worker.", hint="Drop this result; the other worker's counts.")
+        self._find_externals()
+        self._number_terms()
         for put in batch.puts:
             self._put(put)
+        self._post_terms()
         for change in batch.changes:
             self._change(change)
         for owner, vector in batch.vectors:
@@ -101,15 +107,44 @@ class BatchCommitter:
 
     # ------------------------------------------------------------------------------------------------------ new ones
 
+    def _find_externals(self) -> None:
+        """Find the stored records that have external ids of the new ones."""
+        asked: dict[Scope, list[str]] = {}
+        for put in self._batch.puts:
+            if put.record.external_id:
+                asked.setdefault(put.record.scope, []).append(put.record.external_id)
+        for scope, names in asked.items():
+            self._enter(scope.owner)
+            for name, id in fetch_all(self._connection, "find_externals", scope.owner.key, scope.key, encode_json(names)):
+                self._externals[scope.key, name] = id
+
+    def _number_terms(self) -> None:
+        """Number the terms of what is sure to be inserted, all at once."""
+        named = set(self._externals)
+        for put in self._batch.puts:
+            record = put.record
+            name = (record.scope.key, record.external_id)
+            if not (put.dedup or (record.external_id and name in named)):
+                named.add(name)
+                self._words[record.id] = index_terms(record.search_text)
+        if len(self._words) > 1:
+            self._dialect.number_all(self._connection, [*dict.fromkeys(term for words in self._words.values() for term in words)])
+
+    def _post_terms(self) -> None:
+        """Write the terms of the inserted records into the full-text index.
+
+        One after the other: any insert with a trigger in between makes SQLite write out a piece of the index."""
+        for number, words in self._unposted:
+            self._dialect.post(self._connection, number, words)
+        self._unposted.clear()
+
     def _put(self, put: NewRecord) -> None:
         record = self._with_stored_sources(put.record)
         self._enter(record.scope.owner)
         owner, scope, digest = record.scope.owner.key, record.scope.key, bytes.fromhex(record.hash)
-        if record.external_id:
-            found = fetch_first(self._connection, "find_external", owner, scope, record.external_id)
-            if found is not None:
-                self._existing[record.id] = found[0]
-                return
+        if record.external_id and (known := self._externals.get((scope, record.external_id))) is not None:
+            self._existing[record.id] = known
+            return
         if put.dedup:
             found = fetch_first(self._connection, "find_twin", owner, digest, scope, str(record.kind))
             if found is not None:
@@ -121,6 +156,7 @@ class BatchCommitter:
         if number is None:
             self._existing[record.id] = record.id
             return
+        self._externals[scope, record.external_id] = record.id
         if put.vector is not None:
             recordqueries.save_vector(self._connection, number, put.vector)
 
@@ -130,7 +166,7 @@ class BatchCommitter:
         if record.status is Status.PURGED:
             raise InputError("A purged record cannot be added.")
         text = record.search_text
-        words = index_terms(text)
+        words = self._words.pop(record.id, None) or index_terms(text)
         given = {
             "owner": owner,
             "changed": self._next_change(),
@@ -147,7 +183,7 @@ class BatchCommitter:
                 return None
             raise ConflictError(f"The id {record.id!r} exists already.", hint="Give a new record a new id.")
         number = int(rows[0][0])
-        self._dialect.post(self._connection, number, words)
+        self._unposted.append((number, words))
         if put.history:
             self._add_history(number, owner, put.history)
         else:
@@ -218,6 +254,7 @@ class BatchCommitter:
         self._log_change((number, after.version), action, before, told, reason)
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
+        self._post_terms()
         self._dialect.unpost(self._connection, number)
         words = index_terms(text)
         self._dialect.post(self._connection, number, words)

@@ -74,6 +74,10 @@ class SqlDialect(Protocol):
         """Encode terms as uint32 numbers, in order."""
         ...
 
+    def number_all(self, connection: SqlConnection, terms: list[str]) -> None:
+        """Number the terms that records of a batch will hold."""
+        ...
+
     def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
         """Write the index terms of a record."""
         ...

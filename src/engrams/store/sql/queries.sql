@@ -69,8 +69,9 @@ SELECT number, status FROM records WHERE id = ? AND owner = ?;
 -- name: lexemes_of
 SELECT lexemes FROM records WHERE number = ?;
 
--- name: find_external
-SELECT id FROM records WHERE owner = ? AND scope = ? AND external_id = ? AND external_id <> '';
+-- name: find_externals
+SELECT external_id, id FROM records
+WHERE owner = ? AND scope = ? AND external_id IN (SELECT value FROM json_each(?)) AND external_id <> '';
 
 -- name: find_same
 SELECT id FROM records WHERE owner = ? AND id = ? AND hash = ? AND scope = ?;

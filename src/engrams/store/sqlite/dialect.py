@@ -63,6 +63,9 @@ class SqliteDialect:
     def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
         return self._lexicon.encode(connection, terms)
 
+    def number_all(self, connection: SqlConnection, terms: list[str]) -> None:
+        self._lexicon.encode(connection, terms)
+
     def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
         if terms:
             execute(connection, "add_postings", number, " ".join(terms))

@@ -141,6 +141,8 @@ class DailyModelBudget:
 
     def find_limit(self) -> str:
         """Return the limit that is used up, as text."""
+        if not (self._calls or self._tokens):
+            return ""
         calls, tokens = self._ledger.spend(self._day(self._clock()), 0, 0)
         spent = {"calls": (calls, self._calls), "tokens": (tokens, self._tokens)}
         return next((self._describe_limit(name) for name, (used, most) in spent.items() if most and used >= most), "")

@@ -113,7 +113,7 @@ def terms(text: str) -> list[str]:
 
 @text_cache(4096)
 def _terms_cached(text: str) -> tuple[str, ...]:
-    """Find the terms of a text, cached: what is written is indexed, learned from and compared."""
+    """Find terms, cached: a text is indexed, learned from and compared."""
     return tuple(_find_terms(text))
 
 

@@ -119,7 +119,7 @@ class BatchCommitter:
                 self._externals[scope.key, name] = id
 
     def _number_terms(self) -> None:
-        """Number the terms of what is sure to be inserted, all at once."""
+        """Number the terms of what is sure to be inserted."""
         named = set(self._externals)
         for put in self._batch.puts:
             record = put.record

@@ -99,7 +99,7 @@ def encode_field(name: str, value: Any) -> Any:
 
 
 def encode_record(record: Record) -> tuple[Any, ...]:
-    """Encode a record as its columns hold it, in the order of FIELDS."""
+    """Encode a record as columns, in the order of FIELDS."""
     # One by one: a loop over names takes three times as long, for each record that is written.
     return (
         record.id,

@@ -138,7 +138,7 @@ def _read_pieces(low: str, text: str, grammar: TimeGrammar, starts: list[int] | 
 
 
 def _to_local(piece: Piece, zone: tzinfo) -> Piece:
-    """Move a date that names its own zone into that of the text."""
+    """Move a date of another zone into the text's."""
     if not isinstance(piece, DatePart) or piece.span is None or not piece.span.start.tzinfo:
         return piece
     span = piece.span

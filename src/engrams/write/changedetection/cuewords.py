@@ -62,7 +62,7 @@ def _load_table() -> _CueTable:
 
 @text_cache(1 << 14)
 def _find_word(word: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Find the cues that a word is, and the numbers of words of the phrases that it begins."""
+    """Find a word's cues, and the lengths of phrases it begins."""
     table = _load_table()
     found = [*table.words.get(word, ())]
     for end in range(1, len(word) + 1):

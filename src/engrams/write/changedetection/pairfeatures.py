@@ -270,7 +270,8 @@ def _read_values(text: str, *, numbered: bool) -> dict[tuple[str, str], set[str]
 
 
 def _overlap(old: MessageClause, new: MessageClause, rarity: Mapping[str, float], weights: dict[int, float]) -> tuple[float, ...]:
-    """Compute the words that two clauses share: weight, shares of it, count, rarest, and words of one beginning."""
+    """Weigh the words that two clauses share.
+    Their weight, its shares, count, the rarest, and words of one beginning."""
     mine, theirs = _weigh_words(old, rarity, weights), _weigh_words(new, rarity, weights)
     both, heads = old.words & new.words, old.heads & new.heads
     if not both:

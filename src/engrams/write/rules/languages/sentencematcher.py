@@ -97,7 +97,7 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
 
 
 def _may_speak(text: str) -> bool:
-    """False for a text without a word that a first person of these languages begins with."""
+    """False for a text without any word that cues begin with."""
     if not text.isascii() and _CUES["zh"].search(text):
         return True
     words = set(_WORD.findall(text.lower()))

@@ -136,3 +136,20 @@ def test_every_statement_of_an_owner_runs_on_one_partition(home: Path, monkeypat
             if len({name.partition("_part")[0] for name in parts}) < len(parts):
                 wide.append((sorted(parts), text))
     assert wide == [] and len(touched) > 8
+
+
+@pytest.mark.parametrize("name", ["records_of_ids", "leading_records"])
+def test_records_are_looked_up_by_their_ids(name: str) -> None:
+    """Each id is looked up in the index of ids, also where the server takes an owner for a small one, as with an empty table."""
+    import psycopg
+
+    from engrams.store.postgres.sqltranslation import translate
+    from engrams.store.sql.recordqueries import build_selection
+
+    statement = translate(build_selection(name), reads=True).text
+    with psycopg.connect(postgres.empty_database(), autocommit=True) as connection:
+        for setting in ("search_path = engrams", "enable_seqscan = off", "role = engrams_service"):
+            connection.execute(f"SET {setting}".encode())
+        ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {statement}".encode()).fetchall()
+    told = [condition for table, condition in scans(plan) if table == "records"]
+    assert ["(id)::text = " in condition and "= ANY" not in condition for condition in told] == [True], plan

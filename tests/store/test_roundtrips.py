@@ -53,8 +53,11 @@ def test_a_write_waits_seldom(memory: MemoryEngine, counter: RoundTripCounter) -
 def test_connections_that_were_cut_while_idle(home: Path) -> None:
     """What the server closed between two calls costs neither of them: the next search and write are answered."""
     url = postgres.empty_database()
-    others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    with engrams.open(home=str(home), store={"url": url}, jobs__workers=0) as memory, psycopg.connect(url, autocommit=True) as connection:
+    others = "FROM pg_stat_activity WHERE application_name = 'cut' AND backend_type = 'client backend'"
+    with (
+        engrams.open(home=str(home), store={"url": f"{url}&application_name=cut"}, jobs__workers=0) as memory,
+        psycopg.connect(url, autocommit=True) as connection,
+    ):
         memory.add(TEXTS[2], scope=OWNER)
         for text, word in (("Bella eats hay.", "hay"), ("Bella sleeps in the barn.", "barn")):
             connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {others}".encode())

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -46,6 +47,27 @@ def worker(home: Path, url: str, *words: str, **settings: object) -> Iterator[su
         assert running.stdout is not None
         assert "works on jobs" in running.stdout.readline()
         yield running
+
+
+class KeptConnections:
+    """A caller's connections to several addresses, each kept open between its calls."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, HTTPConnection] = {}
+
+    def send(self, address: str, method: str, path: str, user: str, body: Any = None) -> tuple[int, str]:
+        """Status and text of an answer."""
+        if address not in self._open:
+            self._open[address] = HTTPConnection(address.removeprefix("http://"), timeout=60)
+        connection = self._open[address]
+        given = None if body is None else json.dumps(body).encode()
+        connection.request(method, path, given, {"Content-Type": "application/json", "X-Engrams-User": user})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    def close(self) -> None:
+        for connection in self._open.values():
+            connection.close()
 
 
 def send(address: str, method: str, path: str, user: str, body: Any = None) -> tuple[int, str]:

@@ -60,7 +60,7 @@ def test_every_query_is_valid_and_used() -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # one of them mends the table of the full-text index
     where = f"{namedqueries.query('select_records')} WHERE "
     fragments = {
-        **dict.fromkeys(("missing_tail", "leading_records", "named_records"), namedqueries.query("select_records") + " "),
+        **dict.fromkeys(("missing_tail", "named_records"), namedqueries.query("select_records") + " "),
         **dict.fromkeys(("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where),
     }
     fragments["once"] = "INSERT INTO records (id) VALUES ('x') "

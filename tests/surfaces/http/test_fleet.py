@@ -7,12 +7,12 @@ import random
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from tests.store import postgres
-from tests.surfaces.fleet import ask, send, server
+from tests.surfaces.fleet import KeptConnections, ask, server
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 OWNERS = ("ann", "bob", "cleo", "dan", "eva")
@@ -49,10 +49,11 @@ class Caller:
         self.calls = 0
 
     def run(self, calls: int) -> None:
-        for _ in range(calls):
-            self._call()
+        with closing(KeptConnections()) as connections:
+            for _ in range(calls):
+                self._call(connections)
 
-    def _call(self) -> None:
+    def _call(self, connections: KeptConnections) -> None:
         dice, owner = self._dice, self._dice.choice(OWNERS)
         target, id = dice.choice(self._ids) if self._ids else (owner, "no-such-id")
         text = f"I keep thing {dice.randrange(10**6)} in box zq{owner}."
@@ -80,7 +81,7 @@ class Caller:
                 ("GET", "/v1/stats", None),
             )
         )
-        status, answer = send(dice.choice(self._servers), method, path, owner, body)
+        status, answer = connections.send(dice.choice(self._servers), method, path, owner, body)
         self.calls += 1
         # A query is told again with its answer; ids and statuses are looked at besides.
         told = answer.replace(others, "")

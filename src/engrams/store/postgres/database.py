@@ -12,19 +12,18 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 import psycopg
 import psycopg_pool
 from psycopg import errors
-from psycopg.generators import send
 from psycopg_pool import ConnectionPool
 
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
 from engrams.store.postgres.errormapping import map_errors, read_address
 from engrams.store.postgres.jobnotices import NOTICE
+from engrams.store.postgres.pipelinedconnection import PipelinedConnection, SentStatement
 from engrams.store.postgres.sqltranslation import translate
 from engrams.store.postgres.textescaping import make_adapters
 from engrams.store.processforks import register
 from engrams.types import Scope
 
-_RawCursor: TypeAlias = psycopg.RawCursor[tuple[Any, ...]]
 T = TypeVar("T")
 P = ParamSpec("P")
 _Pool: TypeAlias = "ConnectionPool[PipelinedConnection]"
@@ -48,36 +47,6 @@ _SET_UP = f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock
 _abandoned: list[object] = []
 
 
-class BufferedPipeline(psycopg.Pipeline):
-    """Pipeline that sends statements together, whole, once somebody waits for an answer."""
-
-    def _communicate_gen(self) -> Any:
-        # Only into the driver's buffer, which sends by itself what is large: the server wakes once for all of them.
-        while self.command_queue:
-            self.command_queue.popleft()()
-        yield from ()
-
-    def _sync_gen(self) -> Any:
-        self._enqueue_sync()
-        yield from self._communicate_gen()
-        yield from send(self.pgconn)
-        yield from self._fetch_gen(flush=False)
-
-
-class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """Connection that waits for answers only where somebody asks for them.
-
-    Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to somebody else."""
-
-    queue: psycopg.Pipeline
-
-    def start(self) -> None:
-        """Send what follows without waiting."""
-        # Never left: psycopg's own way would send a Sync where a copy in a forked process is dropped.
-        self._pipeline = BufferedPipeline(self)
-        self.queue = self._pipeline.__enter__()
-
-
 class OwnerConnection:
     """Postgres connection within a transaction, limited to one owner's rows.
 
@@ -87,7 +56,7 @@ class OwnerConnection:
     def __init__(self, raw: PipelinedConnection, owner: str | None, *, reads: bool) -> None:
         self._reads = reads
         self._raw, self._owner, self._turned, self._streams = raw, owner, owner, 0
-        self._last: _RawCursor | None = None
+        self._last: SentStatement | None = None
         self.is_ending = False
         """True once COMMIT was sent: from then on nobody knows what a connection that is cut has done."""
 
@@ -101,21 +70,21 @@ class OwnerConnection:
         self._turn(None if statement.crossing else self._owner)
         if statement.streamed:
             return self._stream(statement.text, values)
-        self._last = psycopg.RawCursor(self._raw).execute(statement.text, values, binary=True)
+        self._last = self._raw.send(statement.text, values)
         return self._last
 
     def changes(self) -> int:
         """Rows that the last statement changed."""
-        self._raw.queue.sync()
-        return 0 if self._last is None else self._last.rowcount
+        self._raw.sync()
+        return 0 if self._last is None else self._last.changed
 
     def _stream(self, text: str, values: Any) -> Iterator[tuple[Any, ...]]:
         self._streams += 1
         name = f"rows{self._streams}"
-        psycopg.RawCursor(self._raw).execute(f"DECLARE {name} NO SCROLL CURSOR FOR {text}", values, prepare=False)
+        self._raw.send(f"DECLARE {name} NO SCROLL CURSOR FOR {text}", values, named=False)
         full = True
         while full:
-            rows = psycopg.RawCursor(self._raw).execute(f"FETCH {_BATCH_ROWS} FROM {name}", prepare=False, binary=True).fetchall()
+            rows = self._raw.send(f"FETCH {_BATCH_ROWS} FROM {name}", named=False).fetchall()
             yield from rows
             full = len(rows) == _BATCH_ROWS
 
@@ -126,17 +95,17 @@ class OwnerConnection:
 
     def _turn(self, owner: str | None) -> None:
         if owner != self._turned:
-            psycopg.RawCursor(self._raw).execute(_TURN, _name_role(owner))
+            self._raw.send(_TURN, _name_role(owner))
             self._turned = owner
 
 
 class LoneStatementConnection:
     """Connection whose statements are read-only transactions of their own."""
 
-    def __init__(self, ask: Callable[[str | None, Sequence[_Statement]], list[_RawCursor]], owner: str | None) -> None:
+    def __init__(self, ask: Callable[[str | None, Sequence[_Statement]], list[SentStatement]], owner: str | None) -> None:
         self._ask, self._owner = ask, owner
 
-    def execute(self, text: str, values: Any = (), /) -> _RawCursor:
+    def execute(self, text: str, values: Any = (), /) -> SentStatement:
         """Run a shared statement."""
         statement = translate(text, reads=True)
         return self._ask(None if statement.crossing else self._owner, [(statement.text, values)])[0]
@@ -218,15 +187,15 @@ class PostgresDatabase:
         """Do nothing: Postgres reuses its log by itself."""
         return True
 
-    def _ask(self, owner: str | None, statements: Sequence[_Statement]) -> list[_RawCursor]:
+    def _ask(self, owner: str | None, statements: Sequence[_Statement]) -> list[SentStatement]:
         pool = self._open_pool()
         for round in range(_CUTS + 1):
             raw = _borrow(pool)
             try:
                 # What is sent together is one transaction, also without BEGIN.
-                psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(owner), self._lock_timeout))
-                found = [psycopg.RawCursor(raw).execute(text, values, binary=True) for text, values in statements]
-                raw.queue.sync()
+                raw.send(_SET_UP, (*_name_role(owner), self._lock_timeout))
+                found = [raw.send(text, values) for text, values in statements]
+                raw.sync()
             except BaseException as problem:
                 was_cut = raw.closed and isinstance(problem, psycopg.OperationalError)
                 raw.close()
@@ -244,13 +213,13 @@ class PostgresDatabase:
         pool = self._open_pool()
         raw = _borrow(pool)
         try:
-            raw.execute(f"BEGIN {mode}".encode())
-            psycopg.RawCursor(raw).execute(_SET_UP, (*_name_role(key), self._lock_timeout))
+            raw.send(f"BEGIN {mode}")
+            raw.send(_SET_UP, (*_name_role(key), self._lock_timeout))
             connection = OwnerConnection(raw, key, reads=bool(mode))
             yield connection
             connection.is_ending = True
-            raw.execute("COMMIT")
-            raw.queue.sync()
+            raw.send("COMMIT")
+            raw.sync()
         except BaseException as problem:
             _roll_back(raw, problem)
             raise
@@ -264,8 +233,8 @@ class PostgresDatabase:
             raw = _borrow(pool)
             try:
                 for statement in NOTICE:
-                    raw.execute(statement)
-                raw.queue.sync()
+                    raw.send(statement)
+                raw.sync()
             except BaseException:
                 raw.close()
                 raise
@@ -342,7 +311,7 @@ def _roll_back(raw: PipelinedConnection, problem: BaseException) -> None:
         raw.close()
         return
     try:
-        raw.execute("ROLLBACK")
-        raw.queue.sync()
+        raw.send("ROLLBACK")
+        raw.sync()
     except psycopg.Error:
         raw.close()

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 CHANNEL = "engrams_jobs"
-NOTICE = (b"BEGIN", b"SET LOCAL synchronous_commit = off", f"NOTIFY {CHANNEL}".encode(), b"COMMIT")
+NOTICE = ("BEGIN", "SET LOCAL synchronous_commit = off", f"NOTIFY {CHANNEL}", "COMMIT")
 """Sent by itself: in the transaction of a write it would keep all others with a notice waiting for the disk."""
 _AGAIN_SECONDS = 5.0
 """Pause after which a connection that was lost is made anew; workers look by themselves meanwhile."""

@@ -1,5 +1,6 @@
 -- What Postgres says in other words, by the names of the shared queries. The policies of the tables add the owner to what
--- names a record by its number alone.
+-- names a record by its number alone. LATERAL with LIMIT looks every id up by the index of ids, whatever the planner expects: where it
+-- takes an owner for a small one, it would rather read all of the owner's rows.
 
 -- name: lock_owner
 INSERT INTO owners (owner) VALUES (current_setting('engrams.owner'))
@@ -11,9 +12,16 @@ UPDATE owners SET changed = ? WHERE owner = current_setting('engrams.owner');
 -- name: last_change
 SELECT max(changed) FROM owners WHERE owner = ?;
 
+-- name: records_of_ids
+SELECT one.* FROM (SELECT DISTINCT value FROM json_each(?)) AS named
+CROSS JOIN LATERAL (SELECT * FROM records WHERE id = named.value AND owner = ? LIMIT 1) AS one;
+
 -- name: leading_records
-WHERE owner = ?1 AND id = ANY (ARRAY(SELECT value FROM json_each(?2) UNION SELECT source FROM edges
-    WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2)) AND type IN (SELECT value FROM json_each(?3))));
+SELECT one.* FROM (
+    SELECT value FROM json_each(?2)
+    UNION SELECT source FROM edges WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2)) AND type IN (SELECT value FROM json_each(?3))
+) AS named
+CROSS JOIN LATERAL (SELECT * FROM records WHERE id = named.value AND owner = ?1 LIMIT 1) AS one;
 
 -- name: load_rows
 SELECT r.number, r.changed, r.id, r.scope, r.session, r.kind, r.status, r.speaker, coalesce(r.valid_from, r.recorded_at),
@@ -85,6 +93,12 @@ SELECT id, attempt, attempts, state FROM jobs WHERE id IN (
             AND other.state = 'running' AND other.lease_until > ?1)
     ORDER BY priority DESC, due LIMIT 50))
 ORDER BY priority DESC, due, id LIMIT 1 FOR UPDATE SKIP LOCKED;
+
+-- name: list_jobs
+SELECT id, kind, key, payload, state, attempt, due, priority, error, lease, lease_until, created_at
+FROM json_each(CASE ?1 WHEN '[]' THEN '["waiting", "running", "dead", "done"]' ELSE ?1 END) AS wanted
+CROSS JOIN LATERAL (SELECT * FROM jobs WHERE state = wanted.value ORDER BY updated_at DESC, id DESC LIMIT ?2) AS listed
+ORDER BY updated_at DESC, id DESC LIMIT ?2;
 
 -- name: hold_key
 SELECT CASE WHEN pg_try_advisory_xact_lock(hashtextextended(kind || '|' || key, 0)) THEN 1 END FROM jobs WHERE id = ?;

@@ -5,17 +5,23 @@ It knows no character 0, neither in texts nor in JSON."""
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg.adapt import AdaptersMap, Buffer
-from psycopg.types.string import StrDumperUnknown, TextBinaryLoader, TextLoader
+from psycopg.adapt import AdaptersMap
+from psycopg.types.string import StrDumperUnknown
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGresult
 
 _RAW = {"\x00": "\x01\x02", "\x01": "\x01\x01"}
 _JSON = {"\\u0000": "\\u0001\\u0002", "\\u0001": "\\u0001\\u0001"}
 _ESCAPES = {**_RAW, **_JSON}
 _ORIGINALS = {escaped: plain for plain, escaped in _ESCAPES.items()}
 _PLAIN = re.compile(r"[\x00\x01]|\\u000[01]")
+_TEXTS = frozenset(psycopg.adapters.types[name].oid for name in ("text", "varchar"))
 _ESCAPED = re.compile(r"\x01[\x01\x02]|\\u0001\\u000[12]")
 
 
@@ -33,32 +39,33 @@ def unescape(text: str) -> str:
     return text
 
 
-class EscapedTextDumper(StrDumperUnknown):
-    """Psycopg dumper that escapes characters Postgres cannot hold."""
-
-    def dump(self, obj: str) -> Buffer | None:
-        return super().dump(escape(obj))
+def escape_values(values: Sequence[Any]) -> list[Any]:
+    """Escape the texts among a statement's values."""
+    return [escape(value) if isinstance(value, str) else value for value in values]
 
 
-class EscapedTextLoader(TextLoader):
-    """Psycopg loader that undoes the escaping of text values."""
+def make_row_reader(found: PGresult) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Make a psycopg row maker that undoes the escaping of texts.
 
-    def load(self, data: Buffer) -> Any:
-        return unescape(bytes(data).decode())
+    One look at all texts of a row together: hardly any holds something escaped."""
+    texts = [place for place in range(found.nfields) if found.ftype(place) in _TEXTS]
+    if not texts:
+        return tuple
+    # One column twice: of a single one it would give the value, not a tuple.
+    pick = itemgetter(*texts, texts[0])
 
+    def read_row(row: Sequence[Any]) -> tuple[Any, ...]:
+        told = "".join(filter(None, pick(row)))
+        if "\x01" in told or "\\u0001" in told:
+            return tuple(unescape(value) if isinstance(value, str) else value for value in row)
+        return tuple(row)
 
-class EscapedBinaryLoader(TextBinaryLoader):
-    """Psycopg loader that undoes the escaping of binary text values."""
-
-    def load(self, data: Buffer) -> Any:
-        return unescape(bytes(data).decode())
+    return read_row
 
 
 def make_adapters() -> AdaptersMap:
     """Make the psycopg adapters of all connections."""
     adapters = AdaptersMap(psycopg.adapters)
-    adapters.register_dumper(str, EscapedTextDumper)
-    for name in ("text", "varchar"):
-        adapters.register_loader(name, EscapedTextLoader)
-        adapters.register_loader(name, EscapedBinaryLoader)
+    # Texts have no type of their own: the server takes it from where they stand.
+    adapters.register_dumper(str, StrDumperUnknown)
     return adapters

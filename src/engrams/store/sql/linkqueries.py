@@ -9,7 +9,7 @@ from typing import Any
 from engrams.clock import micros
 from engrams.errors import StoreError
 from engrams.ports import ScopeReach
-from engrams.store.sql import whereclauses
+from engrams.store.sql import recordqueries, whereclauses
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, query
 from engrams.store.sql.rowconversion import MEND, to_datetime
 from engrams.types import Edge, EdgeType, Scope, Topic
@@ -28,7 +28,7 @@ def build_surroundings(owner: Scope, ids: Sequence[str], types: Sequence[EdgeTyp
     """Build the statements for edges at records, and for these records."""
     named = json.dumps(list(ids), ensure_ascii=False)
     leading = (owner.key, named, json.dumps([str(one) for one in types]))
-    return (query("edges"), leading[:2]), (f"{query('select_records')} {query('leading_records')}", leading)
+    return (query("edges"), leading[:2]), (recordqueries.build_selection("leading_records"), leading)
 
 
 def decode_edges(owner: Scope, rows: Sequence[tuple[Any, ...]], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
 from engrams.ports import WINDOWS, RequestWindow
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_first, fetch_one
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
 from engrams.store.sql.rowconversion import decode_json, encode_json
 
 _DAYS_KEPT = 8
@@ -25,7 +25,9 @@ def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> t
 
 def read_spend(connection: SqlConnection, day: str) -> tuple[int, int]:
     """Totals of a day."""
-    return int(fetch_one(connection, "spent", f"chat {day} calls")[0]), int(fetch_one(connection, "spent", f"chat {day} tokens")[0])
+    names = f"chat {day} calls", f"chat {day} tokens"
+    held = dict(fetch_all(connection, "spent_both", *names))
+    return int(held.get(names[0], 0)), int(held.get(names[1], 0))
 
 
 def add_requests(connection: SqlConnection, window: RequestWindow, now: datetime, account: str, number: int) -> int:

@@ -20,6 +20,9 @@ ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value RETURNI
 -- name: spent
 SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0);
 
+-- name: spent_both
+SELECT name, value FROM counters WHERE name IN (?, ?);
+
 -- name: prune_spent
 DELETE FROM counters WHERE name LIKE 'chat %' AND name < ?;
 
@@ -284,8 +287,11 @@ WHERE one.owner = ?1 AND one.source = ?2 AND one.type = 'in_topic' AND over.type
 -- name: left_topics
 SELECT count(*) FROM topics WHERE owner = ? AND id IN (SELECT value FROM json_each(?));
 
+-- name: records_of_ids
+SELECT * FROM records WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;
+
 -- name: leading_records
-WHERE owner = ?1 AND id IN (SELECT value FROM json_each(?2) UNION SELECT source FROM edges INDEXED BY edges_target
+SELECT * FROM records WHERE owner = ?1 AND id IN (SELECT value FROM json_each(?2) UNION SELECT source FROM edges INDEXED BY edges_target
     WHERE owner = ?1 AND target IN (SELECT value FROM json_each(?2)) AND type IN (SELECT value FROM json_each(?3)));
 
 -- name: edges

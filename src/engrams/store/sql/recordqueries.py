@@ -24,7 +24,7 @@ from engrams.ports import (
 )
 from engrams.store.sql import jobqueue, whereclauses
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
-from engrams.store.sql.rowconversion import decode_json, decode_record, encode_json, to_datetime, to_history_value
+from engrams.store.sql.rowconversion import FIELDS, decode_json, decode_record, encode_json, to_datetime, to_history_value
 from engrams.store.sql.whereclauses import SqlClause, join_clauses
 from engrams.text.normalize import fold
 from engrams.types import HistoryEntry, Kind, Record, Scope, Status, Vector
@@ -38,10 +38,14 @@ _FIRST_FIELDS = ("text", "kind", "status")
 
 def get_records(connection: SqlConnection, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
     """Existing records in the order of ``ids``; purged ones as tombstones."""
-    text = f"{query('select_records')} {query('named_records')}"
-    rows = fetch_composed(connection, text, (json.dumps(list(ids), ensure_ascii=False), owner.key))
+    rows = fetch_composed(connection, build_selection("records_of_ids"), (json.dumps(list(ids), ensure_ascii=False), owner.key))
     found = {record.id: record for record in map(decode_record, rows)}
     return tuple(found[name] for name in ids if name in found)
+
+
+def build_selection(name: str) -> str:
+    """Build the statement for the records that a named query finds."""
+    return f"SELECT {', '.join(FIELDS)} FROM ({query(name)}) AS found"  # noqa: S608 - column names come from the fields of Record
 
 
 def find_changed(connection: SqlConnection, owner: Scope, after: int, limit: int) -> ChangedRecords:

@@ -67,6 +67,8 @@ class SqlStore:
         return self._database.write_unsynced(first, run) if batch.repeatable else self._database.write(first, run)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        if not ids:
+            return ()
         with self._database.asking(owner) as connection:
             return recordqueries.get_records(connection, owner, ids)
 
@@ -237,7 +239,7 @@ class SqlStore:
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
-            with self._database.reading(None) as connection:
+            with self._database.asking(None) as connection:
                 return modelusage.read_spend(connection, day)
         return self._database.write(None, modelusage.add_spend, day, calls, tokens)
 

@@ -19,6 +19,8 @@ from engrams.types import Scope
 
 _ALL = 10_000
 """How many jobs of everybody are looked through for those of one owner."""
+_FEW = 2
+"""So many times the jobs that are wanted are looked through first."""
 
 State = Literal["waiting", "running", "dead", "done"]
 StateParam = Annotated[list[State], Query(description="Also list the jobs in these states, last changed first.")]
@@ -79,7 +81,7 @@ def router(settings: Settings) -> APIRouter:
         """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
         numbers = {kind: dict(states) for kind, states in work["jobs"].items()} if caller.is_admin else _count_own_jobs(caller)
-        listed = _list_own_jobs(caller, state)[:limit] if state else []
+        listed = _list_own_jobs(caller, state, limit) if state else []
         return JobListResponse(
             jobs=numbers,
             lag_seconds=work["lag_seconds"] if caller.is_admin else _own_lag(caller),
@@ -106,9 +108,15 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _list_own_jobs(caller: IdentifiedCaller, states: list[State]) -> list[Job]:
-    """List jobs of this owner, for an admin also the server's."""
-    return [job for job in caller.engine.inspect.jobs(tuple(states), _ALL) if _is_own(job, caller)]
+def _list_own_jobs(caller: IdentifiedCaller, states: list[State], most: int = _ALL) -> list[Job]:
+    """List an owner's last jobs, for an admin also the server's."""
+    # Mostly those wanted are among the last ones of everybody.
+    for looked_through in sorted({min(_FEW * most, _ALL), _ALL}):
+        found = caller.engine.inspect.jobs(tuple(states), looked_through)
+        own = [job for job in found if _is_own(job, caller)]
+        if len(own) >= most or len(found) < looked_through:
+            break
+    return own[:most]
 
 
 def _own_lag(caller: IdentifiedCaller) -> float:

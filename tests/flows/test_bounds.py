@@ -98,7 +98,8 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_source", "models.embed.cosinescales.load_scale", "store.sqlite.schemasetup.expected_columns",
+    "errors._find_source", "models.embed.cosinescales.load_scale", "store.index.segmentfile._weights",
+    "store.sqlite.schemasetup.expected_columns",
     "write.changedetection.cuewords._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
     "surfaces.cli.main._load_one", "surfaces.cli.main.load_command",

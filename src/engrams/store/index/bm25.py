@@ -106,27 +106,59 @@ def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
 K1 = 0.9
 _LONGEST = 4.0
 """Times the average length from which a text counts as no longer: a rare word in a long note is still worth finding."""
+_FEW = 8
+"""One candidate for this many slots from which counts are spread over all slots."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTermPostings:
-    """Query term with its slots in view, counts and weight."""
+    """Query term with its slots in view, in order, counts and weight."""
 
     slots: npt.NDArray[np.int32]
     counts: npt.NDArray[np.float32]
     worth: float
 
+    def find_counts(self, groups: Sequence[npt.NDArray[np.int64]], room: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
+        """Counts in groups of slots, -1 for none.
+
+        ``room``: zeros for every slot and one, to spread them out; empty where few are looked for, and found in order."""
+        if len(room):
+            room[self.slots] = self.counts
+            found = [room[slots] for slots in groups]
+            room[self.slots] = 0
+            return found
+        places = [np.minimum(np.searchsorted(self.slots, slots.astype(np.int32)), len(self.slots) - 1) for slots in groups]
+        return [np.where(self.slots[at] == slots, self.counts[at], np.float32(0)) for at, slots in zip(places, groups, strict=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class Bm25Scores:
-    """BM25 scores: ``bm`` by slot, ``session`` by session number."""
+    """BM25 scores: ``bm`` by slot; those of windows and sessions on demand."""
 
     bm: npt.NDArray[np.float32]
-    session: npt.NDArray[np.float32]
     terms: tuple[QueryTermPostings, ...]
     most: float
     average: float
     b: float
+
+    def score_sessions(self, columns: IndexColumns, view: VisibleIndexView, some: CandidateColumns) -> npt.NDArray[np.float32]:
+        """BM25 of each candidate's whole session."""
+        score, count = np.zeros(len(some.slots), np.float32), len(view.session_terms)
+        if not self.terms or not len(some.slots):
+            return score
+        # Of every session, or of the candidates' alone: whichever are fewer.
+        session, inside = columns["session"], slice(None) if len(some.slots) > count else some.sessions
+        scale = K1 * (1 - 0.75 + 0.75 * view.session_terms[inside] / max(view.session_length, 1e-9)) * 4
+        score, most = np.zeros(len(scale), np.float32), 0.0
+        for term in self.terms:
+            total = np.bincount(session[term.slots], weights=term.counts, minlength=count)
+            frequency = int(np.count_nonzero(total))
+            worth = math.log(1 + (view.sessions - frequency + 0.5) / (frequency + 0.5))
+            most += worth
+            here = total[inside].astype(np.float32)
+            score += worth * here / (here + scale)
+        score /= np.float32(max(most, 1e-9))
+        return score[some.sessions] if len(some.slots) > count else score
 
     def score_windows(self, size: int, some: CandidateColumns) -> npt.NDArray[np.float32]:
         """BM25 of each candidate with the two turns before it.
@@ -136,12 +168,11 @@ class Bm25Scores:
         if not self.terms or not len(some.slots):
             return score
         scale = K1 * (1 - self.b + self.b * some.length / max(self.average * sum(WINDOW), 1e-9))
-        counts = np.zeros(size + 1, np.float32)
+        counts = np.zeros(size + 1 if len(some.slots) * _FEW > size else 0, np.float32)
         for term in self.terms:
-            counts[term.slots] = term.counts
-            count = WINDOW[0] * counts[some.slots] + WINDOW[1] * counts[some.before] + WINDOW[2] * counts[some.before2]
+            own, before, before2 = term.find_counts((some.slots, some.before, some.before2), counts)
+            count = WINDOW[0] * own + WINDOW[1] * before + WINDOW[2] * before2
             score += term.worth * count / (count + scale)
-            counts[term.slots] = 0
         return score / np.float32(self.most)
 
 
@@ -151,15 +182,13 @@ def score_terms(
     view: VisibleIndexView,
     terms: Sequence[tuple[int, float]],
     unknown: float,
-    *,
-    alone: bool = False,
 ) -> Bm25Scores:
     """Score every slot in view.
 
-    ``unknown``: summed weight of unknown words. ``alone``: sessions are not scored."""
+    ``unknown``: summed weight of unknown words."""
     bm = np.zeros(columns.size, np.float32)
     if not view.total or not (terms or unknown):
-        return Bm25Scores(bm, np.zeros(0, np.float32), (), 1.0, 1.0, 0.0)
+        return Bm25Scores(bm, (), 1.0, 1.0, 0.0)
     total = view.total
     found, most, rare = [], 0.0, math.log(1 + (total + 0.5) / 0.5)
     for number, weight in terms:
@@ -172,8 +201,7 @@ def score_terms(
     most += unknown * rare
     most = max(most, 1e-9)
     bm /= np.float32(most)
-    sessions = np.zeros(0, np.float32) if alone else _score_sessions(columns, view, found)
-    return Bm25Scores(bm, sessions, tuple(found), most, view.average, view.b)
+    return Bm25Scores(bm, tuple(found), most, view.average, view.b)
 
 
 def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, term: int) -> TermPostings:
@@ -181,28 +209,12 @@ def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleI
     known = view.postings.by_term.get(term)
     if known is None:
         slots, counts = postings.get(term)
-        inside = view.mask[slots]
-        if not inside.all():
-            slots, counts = slots[inside], counts[inside]
+        if view.total < len(view.mask):
+            inside = view.mask[slots]
+            if not inside.all():
+                slots, counts = slots[inside], counts[inside]
         scale = K1 * (1 - view.b + view.b * np.minimum(columns["length"][slots] / max(view.average, 1e-9), _LONGEST))
         damped, idf = np.asarray(counts + scale, np.float32), math.log(1 + (view.total - len(slots) + 0.5) / (len(slots) + 0.5))
         known = TermPostings(slots, counts, damped, idf, idf * counts / damped)
         view.postings.add(term, known)
     return known
-
-
-def _score_sessions(columns: IndexColumns, view: VisibleIndexView, terms: Sequence[QueryTermPostings]) -> npt.NDArray[np.float32]:
-    count = len(view.session_terms)
-    score = np.zeros(count, np.float32)
-    if not terms:
-        return score
-    session = columns["session"]
-    scale = K1 * (1 - 0.75 + 0.75 * view.session_terms / max(view.session_length, 1e-9)) * 4
-    most = 0.0
-    for term in terms:
-        total = np.bincount(session[term.slots], weights=term.counts, minlength=count).astype(np.float32)
-        frequency = int((total > 0).sum())
-        worth = math.log(1 + (view.sessions - frequency + 0.5) / (frequency + 0.5))
-        most += worth
-        score += worth * total / (total + scale)
-    return score / np.float32(max(most, 1e-9))

@@ -187,7 +187,8 @@ def change_view(
     records = np.concatenate([old.session_records, np.zeros(room, np.int32)])
     total, words, squares = old.total, old.words, old.squares
     for sign, slots in zip((1, -1), changed, strict=True):
-        lengths, inside = columns["length"][slots], columns["session"][slots]
+        some = slice(None) if len(slots) == columns.size else slots  # all at once: nothing is looked up one by one
+        lengths, inside = columns["length"][some], columns["session"][some]
         total += sign * len(slots)
         words += sign * float(lengths.sum(dtype=np.float64))
         squares += sign * float(np.square(lengths, dtype=np.float64).sum())
@@ -197,6 +198,6 @@ def change_view(
         else:
             np.add.at(terms, inside, sign * lengths)
             np.add.at(records, inside, sign)
-    ends = columns["valid_to"][changed[0]]
+    ends = columns["valid_to"][slice(None) if len(changed[0]) == columns.size else changed[0]]
     until = float(min(old.until, ends[ends > now].min(initial=np.inf)))
     return VisibleIndexView(mask, total, words, squares, terms, records, int(np.count_nonzero(records)), until)

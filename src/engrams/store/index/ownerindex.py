@@ -77,10 +77,10 @@ class OwnerSearchIndex:
 
         ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers."""
         seen = self._get_view(seek, allowed)
-        words = score_terms(self._columns, self.state.postings, seen, terms, unknown, alone=seek.alone)
+        words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
         exact = seen.total <= exact_limit
         some = seen.gather_all(self._columns) if exact else gather(self._columns, self._best_slots(seek, seen, words))
-        return self._build_pool(seek, some, words, seen.total, exact)
+        return self._build_pool(seek, some, words, seen, exact)
 
     def _get_view(self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None) -> VisibleIndexView:
         """Cached or changed view, unless something in it expired."""
@@ -158,7 +158,9 @@ class OwnerSearchIndex:
         kept: npt.NDArray[np.int64] = found[seen.mask[found]]
         return kept
 
-    def _build_pool(self, seek: CandidateSearchQuery, some: CandidateColumns, words: Bm25Scores, total: int, exact: bool) -> CandidatePool:
+    def _build_pool(
+        self, seek: CandidateSearchQuery, some: CandidateColumns, words: Bm25Scores, seen: VisibleIndexView, exact: bool
+    ) -> CandidatePool:
         cos, cosctx, cosnext = self._cosines(seek, some)
         nothing = np.zeros(len(some.slots), np.float32)
         return CandidatePool(
@@ -168,10 +170,10 @@ class OwnerSearchIndex:
             cosnext=cosnext,
             bm=words.bm[some.slots],
             bmctx=nothing if seek.alone else words.score_windows(self._columns.size, some),
-            bmses=words.session[some.sessions] if len(words.session) else nothing,
+            bmses=nothing if seek.alone else words.score_sessions(self._columns, seen, some),
             voices=[self._split_voice(name) for name in self.state.voices.names],
             **{name: getattr(some, name) for name in _PASSED},
-            total=total,
+            total=seen.total,
             exact=exact,
             has_triggers=self.state.has_triggers,
         )
@@ -185,15 +187,17 @@ class OwnerSearchIndex:
             dots = np.zeros(columns.size + 1, np.float32)
             # Not a matrix product: BLAS would split it among threads that wait for each other on a busy machine.
             np.vecdot(columns.vectors, seek.vector, out=dots[:-1])
+            plain, before, before2, after = dots[slots], dots[some.before], dots[some.before2], dots[some.after]
         else:
-            dots = np.zeros(columns.size + 1, np.float32)
-            needed = np.zeros(columns.size + 1, np.bool_)
-            for neighbours in (slots, some.before, some.before2, some.after):
-                needed[neighbours] = True
-            found = np.flatnonzero(needed[:-1])
-            dots[found] = columns.dots(found, seek.vector)
-        plain = dots[slots]
+            plain, before, before2, after = self._dot_neighbours(seek.vector, (slots, some.before, some.before2, some.after))
         if seek.alone:
             return plain, nothing, nothing
-        window = WINDOW[0] * plain + WINDOW[1] * dots[some.before] + WINDOW[2] * dots[some.before2]
-        return plain, (window / some.norm).astype(np.float32), dots[some.after]
+        window = WINDOW[0] * plain + WINDOW[1] * before + WINDOW[2] * before2
+        return plain, (window / some.norm).astype(np.float32), after
+
+    def _dot_neighbours(self, vector: _Floats, groups: Sequence[npt.NDArray[np.int64]]) -> list[_Floats]:
+        """Dot products of groups of slots, each slot read once; 0 for slot -1."""
+        found = unique_sorted(np.concatenate([np.array([-1]), *groups]))
+        dots = np.zeros(len(found), np.float32)
+        dots[1:] = self._columns.dots(found[1:], vector)
+        return [dots[np.searchsorted(found, slots)] for slots in groups]

@@ -196,7 +196,9 @@ class OwnerSearchIndex:
         return plain, (window / some.norm).astype(np.float32), after
 
     def _dot_neighbours(self, vector: _Floats, groups: Sequence[npt.NDArray[np.int64]]) -> list[_Floats]:
-        """Dot products of groups of slots, each slot read once; 0 for slot -1."""
+        """Dot products of groups of slots; each slot is read once.
+
+        Slot -1 gives 0."""
         found = unique_sorted(np.concatenate([np.array([-1]), *groups]))
         dots = np.zeros(len(found), np.float32)
         dots[1:] = self._columns.dots(found[1:], vector)

@@ -26,11 +26,13 @@ class PurgePlaceCheck:
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
     """Report of a purge, place by place.
-    ``removed``: what it erased. ``remaining``: what a second look still found. ``places``: where it looked, and what can be done."""
+    ``removed``: what it erased. ``remaining``: what a second look still found. ``places``: where it looked, and what can be done.
+    ``unquoted``: ids of memories that quoted what was erased."""
 
     removed: Mapping[str, int]
     remaining: Mapping[str, int]
     places: tuple[PurgePlaceCheck, ...] = ()
+    unquoted: tuple[str, ...] = ()
 
     @property
     def proven(self) -> bool:

@@ -35,6 +35,7 @@ from engrams.settings import SummarySettings
 from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
 from engrams.write.manualedits import EVICTED
 from engrams.write.memoryrequests import mark_unsaved
+from engrams.write.sourcechecks import check_sources
 
 Running: TypeAlias = Literal["window", "rolling"]
 
@@ -145,13 +146,12 @@ class ConversationSummariser:
             )
         if self._deps.chat is not None and older:
             self._deps.hasten(scope=scope, session=session)
+            sources = self._find_sources(scope, older)
             made = self._summarise(self._deps.chat, summary, older, section)
             if isinstance(made, str):
                 note = made
             else:
-                running = self._save(
-                    scope, session, "window", running, made.text, made.meta(older, covered), self._find_sources(scope, older)
-                )
+                running = self._save(scope, session, "window", running, made.text, made.meta(older, covered), sources)
                 summary, last, pending = made.text, str(older[-1]["id"]), newer
                 note = made.note
                 if note:
@@ -261,7 +261,7 @@ class ConversationSummariser:
         text = self._ask_model(parts.chat, current.text if current else "", facts, self._settings.tokens)
         kept = keep_start(text, self._settings.tokens, parts.counter)
         ids = [*(current.meta.get("ids", ()) if current else ()), *(record.id for record in new)]
-        self._save(scope, session, "rolling", current, kept, {"ids": ids[-_KEPT:]}, tuple(record.id for record in new), job.lease)
+        self._save(scope, session, "rolling", current, kept, {"ids": ids[-_KEPT:]}, new, job.lease)
 
     def _load_statements(self, scope: Scope, session: str, items: list[str], current: Record | None) -> list[Record]:
         found = self._deps.store.get(scope.owner, items)
@@ -282,22 +282,25 @@ class ConversationSummariser:
         current: Record | None,
         text: str,
         meta: dict[str, Any],
-        sources: Sequence[str] = (),
+        sources: Sequence[Record] = (),
         lease: str = "",
     ) -> Record:
-        """Save the summary with the job's end. ConflictError: it changed meanwhile."""
+        """Save the summary with the job's end.
+        ConflictError: it changed meanwhile, or what it was made of."""
         now = self._deps.clock()
         evidence = tuple(
-            Evidence("", source) for source in dict.fromkeys([*(item.source for item in (current.evidence if current else ())), *sources])
+            Evidence("", source)
+            for source in dict.fromkeys([*(item.source for item in (current.evidence if current else ())), *(one.id for one in sources)])
         )[-_KEPT:]
+        checks = check_sources(scope.owner, sources, self._deps.store)
         fields: dict[str, Any] = {"text": text, "meta": {RUNNING: what, **meta}, "evidence": evidence}
         finish = (lease,) if lease else ()
         if current is None:
             record = self._build_record(scope, session, what, fields, now)
-            self._deps.store.commit(WriteBatch("summary", "begun", now, puts=(NewRecord(record),), finish=finish))
+            self._deps.store.commit(WriteBatch("summary", "begun", now, puts=(NewRecord(record),), changes=checks, finish=finish))
             return record
         change = RecordChange(scope.owner, current.id, fields, "summarise", current.version)
-        self._deps.store.commit(WriteBatch("summary", "brought up to date", now, changes=(change,), finish=finish))
+        self._deps.store.commit(WriteBatch("summary", "brought up to date", now, changes=(*checks, change), finish=finish))
         return self._deps.store.get(scope.owner, [current.id])[0]
 
     def _build_record(self, scope: Scope, session: str, what: Running, fields: dict[str, Any], now: datetime) -> Record:
@@ -317,12 +320,12 @@ class ConversationSummariser:
             **fields,
         )
 
-    def _find_sources(self, scope: Scope, older: Sequence[Message]) -> tuple[str, ...]:
+    def _find_sources(self, scope: Scope, older: Sequence[Message]) -> tuple[Record, ...]:
         """Find stored turns among the messages: erasing one erases the summary too."""
         names = [str(message["id"]) for message in older]
         reach = ScopeReach(scope.owner, (scope,))
         query = RecordQuery(reach, statuses=(), where=Where("and", (Condition("external_id", "in", names),)), limit=max(len(names), 1))
-        return tuple(record.id for record in self._deps.store.find(query).records)
+        return self._deps.store.find(query).records
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ from engrams.write.candidatepromotion import (
     promotion_reason,
 )
 from engrams.write.changeset import stable_id
+from engrams.write.sourcechecks import check_sources
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
@@ -262,9 +263,11 @@ class SessionFinaliser:
             payload = {"owner": end.owner.key, "items": [turn.id for turn in end.turns], "reason": "session end"}
             jobs.append(JobSpec(DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
         row = self._build_closed_row(end, why) if end.row.state == "closing" else None
+        told = {turn.id for _, turns, _ in end.arcs for turn in turns}
+        changes = (*check_sources(end.owner, [turn for turn in end.turns if turn.id in told], self._store), *end.changes)
         self._store.commit(
             WriteBatch(
-                "session", "session ended", now, puts, tuple(end.changes), edges=(*edges, *end.edges), jobs=tuple(jobs),
+                "session", "session ended", now, puts, changes, edges=(*edges, *end.edges), jobs=tuple(jobs),
                 finish=(job.lease,), sessions=(row,) if row else (), states=(end.mark,) if end.mark else (),
             )
         )  # fmt: skip

@@ -38,6 +38,7 @@ from engrams.write import writepipeline
 from engrams.write.changedetection.pairfeatures import may_change
 from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
 from engrams.write.llm import AnswerCachingChat, count_together
+from engrams.write.sourcechecks import find_changed
 
 _log = logging.getLogger(__name__)
 
@@ -127,14 +128,12 @@ class ExtractionJobHandler:
         Also checks that commit only while the others are as they are now."""
         if self._deps.chat is None or not heard.has_candidates:
             return heard, ()
-        now = {record.id: record for record in self._store.get(owner, [record.id for record in records])}
-        changed = {record.id for record in records if record.id not in now or _is_changed(record, now[record.id])}
+        changed, checks = find_changed(owner, records, self._store)
         by_record = tuple(
             (record, tuple(one for one in decided if changed.isdisjoint((record.id, *one[0].sources))))
             for record, decided in heard.by_record
         )
-        checks = (RecordChange(owner, name, {}, "check", one.version) for name, one in now.items() if name not in changed)
-        return replace(heard, by_record=by_record), tuple(checks)
+        return replace(heard, by_record=by_record), checks
 
     def _next_part(self, owner: Scope, items: list[str]) -> list[str]:
         """Return the items that one call of the model takes."""
@@ -270,11 +269,6 @@ class ExtractionJobHandler:
     def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(owner, threading.Lock())
-
-
-def _is_changed(before: Record, now: Record) -> bool:
-    """True for a message that was edited, forgotten or erased."""
-    return before.text != now.text or (before.status is not now.status and now.status in (Status.FORGOTTEN, Status.PURGED))
 
 
 def _report_mistakes(decisions: Sequence[StageDecision]) -> None:

@@ -30,6 +30,7 @@ from engrams.settings import Settings
 from engrams.text.prose import strip_code
 from engrams.types import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 from engrams.write.relatedstatements import STATEMENTS
+from engrams.write.sourcechecks import check_sources
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
@@ -211,9 +212,10 @@ class LongTermMover:
         flips = tuple(RecordChange(scope.owner, note.id, {"tier": Tier.LONGTERM}, "migrate", note.version) for note in notes)
         leave = tuple(_make_leave_change(half, put.record.id, now) for put, halves in made for half in halves)
         jobs = (JobSpec(TOPICS, scope.owner.key),) if grouped else ()
-        batch = WriteBatch("engrams", "went to the long term", now, puts=puts, changes=flips, jobs=jobs)
+        checks = check_sources(scope.owner, [half for _, halves in made for half in halves], self._store)
+        batch = WriteBatch("engrams", "went to the long term", now, puts=puts, changes=(*checks, *flips), jobs=jobs)
         if not grouped:
-            self._store.commit(replace(batch, changes=(*flips, *leave)))
+            self._store.commit(replace(batch, changes=(*checks, *flips, *leave)))
             return
         done = self._store.commit(batch)
         self._refresh_topics(scope)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -29,11 +29,13 @@ from engrams.text.prose import strip_code
 from engrams.text.redact import LEAST, holds_word, is_telling
 from engrams.types import Record, Scope, Status, Vector, content_hash
 from engrams.write import manualedits
-from engrams.write.purgeplan import build_rewrites, find_saying, list_texts, plan_purge
+from engrams.write.purgeplan import build_rewrites, find_saying, list_texts, plan_late, plan_purge
 
 _LEASE = timedelta(seconds=30)
 """Time after which another worker goes on with a purge whose process died."""
 _PAGE = 500
+_ROUNDS = 4
+"""Looks for what others derived while a purge ran."""
 _ACTOR = "user"
 _BUSY = "Close other programs that use this memory and purge again."
 _PROCESS = PurgePlaceCheck("memory of this process", 1)
@@ -73,9 +75,9 @@ class MemoryPurger:
         lease = JobLease(self._worker, new_id(now), now + _LEASE)
         deps.store.enqueue((JobSpec(PURGE, f"{owner.key}|{new_id(now)}", plan.order.to_payload(), lease=lease),), now)
         with closing(JobLeaseRenewer(deps.store, deps.clock, _LEASE.total_seconds())) as leases, leases.hold(lease.token):
-            removed = self.execute(plan.order)
+            order, done = self.execute(plan.order)
         deps.store.finish(lease.token, deps.clock())
-        return self._look(plan.order, removed, (_to_place("also said", plan.also, _ALSO), _to_place("sources", plan.unsure, _UNSURE)))
+        return self._look(order, done, (_to_place("also said", plan.also, _ALSO), _to_place("sources", plan.unsure, _UNSURE)))
 
     def make_job(self, records: Sequence[Record], owner: Scope, min_words: int) -> JobSpec:
         """Make the job that purges memories later.
@@ -95,8 +97,26 @@ class MemoryPurger:
         self._deps.store.finish(job.lease, self._deps.clock())
         self._empty_log(Scope.parse(job.payload["owner"]))
 
-    def execute(self, order: PurgeOrder) -> PurgeReport:
-        """Carry out a purge order; repeating it does no harm."""
+    def execute(self, order: PurgeOrder) -> tuple[PurgeOrder, PurgeReport]:
+        """Carry out a purge order; repeating it does no harm.
+
+        What others derived of it meanwhile goes too, until a look finds nothing more; the order that is returned names that as well."""
+        done = self._erase(order)
+        late = plan_late(order, done.unquoted, self._deps.store)
+        for _ in range(_ROUNDS):
+            if late is None:
+                break
+            more = self._erase(late)
+            order = replace(order, ids=(*order.ids, *late.ids), quotes={**order.quotes, **late.quotes}, words=late.words)
+            done = PurgeReport(_add(done.removed, more.removed), _add(done.remaining, more.remaining))
+            late = plan_late(order, more.unquoted, self._deps.store)
+        removed, left = dict(done.removed), 0 if late is None else len({*late.ids, *late.quotes})
+        if self._deps.home is not None:
+            removed |= self._deps.home().clean(order)
+        return order, PurgeReport(removed, {**done.remaining, "derived": left})
+
+    def _erase(self, order: PurgeOrder) -> PurgeReport:
+        """Erase and shorten what an order names."""
         deps = self._deps
         deps.drop_cached(order.owner, (*order.ids, *order.quotes))
         gone = [one for one in deps.store.get(order.owner, order.ids) if one.status is not Status.PURGED]
@@ -105,19 +125,15 @@ class MemoryPurger:
         words = tuple(sorted(told, key=len, reverse=True))
         batch, made = build_rewrites(order, deps.store, WriteBatch(_ACTOR, "", deps.clock()))
         batch = replace(batch, vectors=self._embed(made))
-        removed: dict[str, int] = {}
-        remaining: dict[str, int] = {}
+        done = PurgeReport({}, {})
         # The words go with the last page: until then other pages may still be read by their texts.
         pages = [order.ids[start : start + _PAGE] for start in range(0, len(order.ids), _PAGE)] or [()]
         for place, ids in enumerate(pages, 1):
             last = place == len(pages)
             part = deps.store.purge(order.owner, ids, deps.clock(), batch if last else None, words if last else ())
-            removed = {name: removed.get(name, 0) + number for name, number in part.removed.items()}
-            remaining = {name: remaining.get(name, 0) + number for name, number in part.remaining.items()}
-        removed["shortened"] = len(made)
-        if deps.home is not None:
-            removed |= deps.home().clean(order)
-        return PurgeReport(removed, remaining)
+            unquoted = (*done.unquoted, *part.unquoted)
+            done = PurgeReport(_add(done.removed, part.removed), _add(done.remaining, part.remaining), unquoted=unquoted)
+        return replace(done, removed={**done.removed, "shortened": len(made)})
 
     def _embed(self, records: Sequence[Record]) -> tuple[tuple[Scope, Vector], ...]:
         """Embed texts where the embedder is quick; else the backfill does."""
@@ -162,6 +178,10 @@ class MemoryPurger:
                 if not any(word in text for word in purged):
                     found |= {word for word in left if (word in text if len(word) >= LEAST else holds_word(text, word))}
         return frozenset(found)
+
+
+def _add(before: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return {name: before.get(name, 0) + more.get(name, 0) for name in (*before, *more)}
 
 
 def _to_place(name: str, ids: Sequence[str], advice: str) -> PurgePlaceCheck:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from engrams.ports import PurgeReport, RecordQuery, ScopeReach
 from engrams.text.redact import LEAST, REMOVED
@@ -49,7 +50,7 @@ class VaultMemoryEraser:
         files += self._clean_conflicts((*ids, *shortened), words)
         paths = [path for row in rows.values() for path in {row.path, row.next_path} if path]
         left = sum(parts.disk.stat(path) is not None for path in paths)
-        return PurgeReport({**done.removed, "files": files}, {**done.remaining, "files": left})
+        return replace(done, removed={**done.removed, "files": files}, remaining={**done.remaining, "files": left})
 
     def _drop_old_names(self, owner: Scope, ids: Sequence[str]) -> None:
         """Remove files of shortened memories that are named after old words."""

@@ -99,6 +99,20 @@ def plan_purge(
     return PurgePlan(tuple(gone.values()), order, unsure, tuple(others))
 
 
+def plan_late(order: PurgeOrder, unquoted: Sequence[str], store: RecordStore) -> PurgeOrder | None:
+    """Plan what was derived while a purge ran; None: nothing.
+    ``unquoted``: memories that quoted what it erased."""
+    cited = [one for one in store.get(order.owner, list(dict.fromkeys(unquoted))) if one.status is not Status.PURGED]
+    gone = {one.id: one for one in cited if not one.evidence or manualedits.is_account(one)}
+    told = dict.fromkeys((*order.words, *filter(is_telling, order.short), *(word for some in order.quotes.values() for word in some)))
+    derived, _ = _find_repeats([*told], order.owner, store, set(gone))
+    if not gone and not derived:
+        return None
+    own = dict.fromkeys(getattr(one, name).strip() for one in gone.values() for name in _FIELDS)
+    words = sorted({*order.words, *(word for word in own if len(word) >= LEAST)}, key=len, reverse=True)
+    return replace(order, ids=tuple(gone), quotes=derived, words=tuple(words))
+
+
 def build_rewrites(order: PurgeOrder, store: RecordStore, batch: WriteBatch) -> tuple[WriteBatch, tuple[Record, ...]]:
     """Complete a batch with shortened texts; return those records."""
     changes, made = [], []

@@ -105,7 +105,7 @@ DELETE FROM quotes WHERE record = ?;
 DELETE FROM quotes WHERE owner = ? AND source = ? AND record = ?;
 
 -- name: quoting
-SELECT number, evidence, version FROM quotes JOIN records ON records.number = quotes.record
+SELECT number, evidence, version, id FROM quotes JOIN records ON records.number = quotes.record
 WHERE quotes.owner = ? AND quotes.source = ?;
 
 -- name: set_evidence

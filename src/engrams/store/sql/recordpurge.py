@@ -34,12 +34,13 @@ _TEXTS = (("session_data", "rewrite_session", True), ("state_data", "rewrite_sta
 class PurgeVerificationData:
     """Purged ids, row numbers, words and topics, for verification.
 
-    ``words``: those that no other record uses."""
+    ``words``: those that no other record uses. ``unquoted``: ids of the records that quoted them."""
 
     owner: Scope
     records: tuple[tuple[str, int], ...]
     words: tuple[str, ...]
     topics: tuple[str, ...]
+    unquoted: tuple[str, ...]
 
     @property
     def ids(self) -> frozenset[str]:
@@ -63,6 +64,7 @@ def erase_records(
 
     Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
     removed: Counter[str] = Counter()
+    unquoted: dict[str, None] = {}
     records = []
     fetch_one(connection, "lock_owner")
     known = _rewrite_records(connection, dialect, owner, rewrites, at)
@@ -80,13 +82,13 @@ def erase_records(
     removed["jobs"] = jobqueue.remove_records(connection, frozenset(name for name, _ in records), at)
     changes = int(fetch_one(connection, "lock_owner")[0])
     for place, (name, number) in enumerate(records, 1):
-        _blank_record(connection, (owner, name, number), removed, (changes + place, at))
+        unquoted |= dict.fromkeys(_blank_record(connection, (owner, name, number), removed, (changes + place, at)))
     if records:
         execute(connection, "set_changes", changes + len(records))
     words = dialect.drop_unused(connection, known)
     removed["words"] = len(words)
     removed["traces"] = _redact_traces(connection, owner, rewrites.ids, rewrites.words)
-    return removed, PurgeVerificationData(owner, tuple(records), words, topics)
+    return removed, PurgeVerificationData(owner, tuple(records), words, topics, tuple(unquoted))
 
 
 def _rewrite_records(
@@ -111,7 +113,10 @@ def _former_terms(connection: SqlConnection, dialect: SqlDialect, number: int) -
     return dialect.number_terms(connection, words)
 
 
-def _blank_record(connection: SqlConnection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]) -> None:
+def _blank_record(
+    connection: SqlConnection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]
+) -> Sequence[str]:
+    """Blank a record's row and traces; return the ids that quoted it."""
     owner, name, number = record
     change, at = step
     removed["records"] += 1
@@ -119,21 +124,27 @@ def _blank_record(connection: SqlConnection, record: tuple[Scope, str, int], rem
     removed["edges"] += execute_counting(connection, "drop_edges", owner.key, name)
     removed["outbox"] += execute_counting(connection, "drop_outbox", owner.key, name)
     removed["history"] += execute_counting(connection, "blank_history", number)
-    removed["quotes"] += _remove_quotes(connection, owner, name, at)
+    cited, citing = _remove_quotes(connection, owner, name, at)
+    removed["quotes"] += cited
     execute(connection, "drop_quotes", number)
     version = fetch_one(connection, "blank_record", change, number)[0]
     _log_change(connection, (number, version), "purge", at)
+    return citing
 
 
-def _remove_quotes(connection: SqlConnection, owner: Scope, name: str, at: datetime) -> int:
-    citing = fetch_all(connection, "quoting", owner.key, name)
-    for number, evidence, version in citing:
-        kept = [item for item in decode_json(evidence) if item[1] != name]
+def _remove_quotes(connection: SqlConnection, owner: Scope, name: str, at: datetime) -> tuple[int, list[str]]:
+    """Remove quotes of a record.
+    Returns how many ever quoted it, and the ids of those that do."""
+    citing, current = fetch_all(connection, "quoting", owner.key, name), []
+    for number, evidence, version, id in citing:
+        items = decode_json(evidence)
+        kept = [item for item in items if item[1] != name]
+        current += [id] if len(kept) < len(items) else []
         execute(connection, "set_evidence", encode_json(kept), number)
         execute(connection, "unquote_history", number)
         execute(connection, "drop_quote", owner.key, name, number)
         _log_change(connection, (number, version + 1), "unquote", at)
-    return len(citing)
+    return len(citing), current
 
 
 def count_remaining(connection: SqlConnection, dialect: SqlDialect, traces: PurgeVerificationData) -> dict[str, int]:

@@ -133,7 +133,8 @@ class SqlStore:
         log = 0 if self._database.checkpoint() else 1
         with self._database.reading(owner) as connection:
             remaining = recordpurge.count_remaining(connection, self._dialect, traces)
-        return PurgeReport(removed={**nothing, **removed, "log": 1 - log}, remaining={**nothing, **remaining, "log": log, "index": files})
+        remaining = {**nothing, **remaining, "log": log, "index": files}
+        return PurgeReport({**nothing, **removed, "log": 1 - log}, remaining, unquoted=traces.unquoted)
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         with self._database.asking(None) as connection:

@@ -15,6 +15,7 @@ from engrams.settings import TopicSettings
 from engrams.tend.topics import topiclabels, topicmerging
 from engrams.tend.topics.topiceditor import TopicEditor, exact_reach, load_members, load_topics
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, ScopeInput, Status, Tier, Topic
+from engrams.write.sourcechecks import check_sources
 
 Names: TypeAlias = list[str]
 Place: TypeAlias = ScopeInput
@@ -195,15 +196,18 @@ class MemoryTopics:
         groups = [group for group in self._load_groups(exact_reach(scope), _ALL) if len(group.members) > 1 and group.topic.model == card.id]
         edits, edges = topicmerging.infer_tags([group.members for group in groups]) if section.tags else ((), ())
         renamed: list[Topic] = []
+        read: Sequence[Record] = ()
         if section.names == "model":
             bare = [group for group in groups if not group.topic.named]
+            read = self._store.get(scope.owner, list(dict.fromkeys(one.id for group in bare for one in group.members)))
             given = self._name_groups([[record.text for record in group.members] for group in bare])
             for group, name in zip(bare, given, strict=True):
                 shown = name or topiclabels.find_common_tag(group.members) or group.topic.label
                 if shown != group.topic.label or name:
                     renamed.append(replace(group.topic, label=shown, named=bool(name)))
         if renamed or edits:
-            changes = tuple(Edit(scope.owner, id, values, "tag") for id, values in edits)
+            tags = tuple(Edit(scope.owner, id, values, "tag") for id, values in edits)
+            changes = (*check_sources(scope.owner, read, self._store), *tags)
             with self._lock:
                 current = {topic.id: topic for topic in self._store.topics(exact_reach(scope))}
                 fresh = tuple(replace(current[one.id], label=one.label, named=one.named) for one in renamed if one.id in current)

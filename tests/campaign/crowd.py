@@ -20,7 +20,7 @@ _RECENT = 60
 """Keys of the newest lines that a process asks for."""
 _SECONDS = 1.6
 """Time of a crowd where nothing slows the machine."""
-_HITS = 1000
+_HITS = 500
 
 Ask = Callable[[str, str], Iterable[str]]
 """Owner and query to the texts of the answer."""

@@ -35,13 +35,13 @@ OBSERVE_STATEMENTS = 15
 """SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 15 today."""
 OBSERVE_COMMITS = 1
 """Transactions, each synced to disk, of one observed turn."""
-SEARCH_STATEMENTS = 26
-"""SQL statements of one search in a home that is loaded, two of each three of them BEGIN and ROLLBACK; 25 today with a name in the
-question, else 22."""
-CONTEXT_STATEMENTS = 36
-"""SQL statements of one context; 33 today, with one turn that brings its neighbour."""
-SEARCH_ROWS, CONTEXT_ROWS = 110, 190
-"""Rows that SQLite hands over for one search of ten hits and one context of forty; 93 and 181 today."""
+SEARCH_STATEMENTS = 6
+"""SQL statements of one search in a home that is loaded; 4 today with a name in the question, else 3."""
+CONTEXT_STATEMENTS = 10
+"""SQL statements of one context; 8 today, with one turn that brings its neighbour."""
+SEARCH_ROWS, CONTEXT_ROWS = 90, 205
+"""Rows that SQLite hands over for one search of ten hits and one context of forty; 66 and 191 today, one of each record for its
+version."""
 MODEL_CALLS = 0
 """Calls of a chat model that a turn waits for."""
 

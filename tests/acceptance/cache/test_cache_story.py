@@ -120,12 +120,11 @@ def test_explain_adds_up(door: Door) -> None:
 def test_everything_leaves_the_recent_tier(door: Door) -> None:
     """Forty-five seeded facts go to the long term with what was said; exchanges hold both texts, a topic the user's."""
     door.post(f"/api/seed/{AGENT}", {"facts": [f"Shelf {place} holds paint of colour {place}" for place in range(45)]})
-    done = door.post(f"/api/consolidate/{AGENT}")["done"]
-    assert done["moved"] >= 45
-    # An answer that was still being stored leaves with the next move.
+    # A worker may be moving some of them already, and an answer that was still being stored leaves with the next move.
+    assert door.post(f"/api/consolidate/{AGENT}")["done"]["moved"]
     after = eventually(lambda: door.post(f"/api/consolidate/{AGENT}") and (now := state(door))["l0"] == now["l1"] == 0 and now)
     assert after["registry"] >= 45
-    listed = [record["text"] for record in door.get("/v1/memories", kind="exchange", limit=50)["memories"]]
+    listed = [record["text"] for record in door.get("/v1/memories", kind="exchange", limit=200)["memories"]]
     assert any(re.match(r"User: The valve number \d .*\nAgent: Noted, the pump is fine", text) for text in listed)
     labels = [node["label"] for node in door.get("/api/l4")["nodes"]]
     assert labels

@@ -9,8 +9,8 @@ from typing import Any
 
 from bench.speed.curvetable import CLOCKS, FLAT, METRICS, format_value, pick_value
 
-_WIDE, _HIGH = 250, 170
-_LEFT, _TOP, _RIGHT, _BOTTOM = 44, 30, 12, 24
+_WIDE, _HIGH = 250, 184
+_LEFT, _TOP, _RIGHT, _BOTTOM = 44, 44, 12, 24
 _COLUMNS = 4
 _COLOURS = ("#0b6e4f", "#c8553d", "#3d5a98", "#8a6d3b", "#6b4c9a")
 _TITLES = {"records": "One owner, by records", "owners": "Many owners, by owners"}
@@ -64,7 +64,7 @@ def _draw_panel(systems: Mapping[str, Any], axis: str, figure: tuple[str, str], 
 
 
 def draw_panel(label: str, lines: Mapping[str, Sequence[tuple[int, float]]], colours: Mapping[str, str], *, is_flat: bool = False) -> str:
-    """Draw a line for each system through its points, of 250 by 170; ``is_flat``: it should not rise."""
+    """Draw a line for each system through its points, of 250 by 184; ``is_flat``: it should not rise."""
     every = [point for points in lines.values() for point in points]
     title = f'<text x="{_LEFT}" y="18" class="name">{escape(label)}</text>'
     if not every:
@@ -73,7 +73,7 @@ def draw_panel(label: str, lines: Mapping[str, Sequence[tuple[int, float]]], col
     up = _Scale([y for _, y in every], _HIGH - _BOTTOM, _TOP)
     parts = [title]
     if is_flat:
-        parts.append(f'<text x="{_WIDE - _RIGHT}" y="18" text-anchor="end" class="flat">should be flat</text>')
+        parts.append(f'<text x="{_LEFT}" y="33" class="flat">should be flat</text>')
     for value in up.marks:
         y = up.place(value)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')

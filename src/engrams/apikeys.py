@@ -11,14 +11,15 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from engrams.errors import BudgetError, InputError, NotFoundError, StoreError
-from engrams.ports import WINDOWS, Clock, RequestLedger, RequestWindow, name_account
+from engrams.ports import WINDOWS, ApiKeyTable, Clock, RequestLedger, RequestWindow, name_account
+from engrams.ports import ApiKey as ApiKey
 from engrams.types import Scope
 
 PREFIX = "engrams_"
@@ -37,43 +38,21 @@ _ID = re.compile(rf"[{_ALPHABET}]{{12}}")
 _KEY = re.compile(rf"{PREFIX}([{_ALPHABET}]{{12}})_[A-Za-z0-9_-]{{43}}")
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """Hold one key's owner, rights and times.
-
-    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed. ``minute_requests``, ``daily_requests``:
-    most of this key, over all processes; 0: no limit of its own."""
-
-    id: str
-    name: str
-    owner: Scope
-    rights: tuple[str, ...]
-    digest: str
-    created_at: datetime
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    minute_requests: int = 0
-    daily_requests: int = 0
-
-    def is_live(self, now: datetime) -> bool:
-        """Say if the key is neither revoked nor expired."""
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
-
-    def allows(self, right: str) -> bool:
-        return right in self.rights
-
-
 class ApiKeyStore:
-    """Store the keys of one home, one file each.
+    """Make, list, revoke and look up keys; a secret is kept nowhere."""
 
-    Adding and revoking rename one file, and take effect at once in every process."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, table: ApiKeyTable) -> None:
+        self._table = table
 
     @classmethod
     def open(cls, home: Path) -> ApiKeyStore:
-        return cls(home.expanduser() / "keys")
+        """Open the keys of a home, one file each."""
+        return cls(ApiKeyFiles(home.expanduser() / "keys"))
+
+    @property
+    def is_remote(self) -> bool:
+        """True where ``find`` waits for a server."""
+        return self._table.is_remote
 
     def add(
         self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0, requests: tuple[int, int] = (0, 0)
@@ -92,34 +71,42 @@ class ApiKeyStore:
         ends = now + timedelta(days=days) if days > 0 else None
         ordered = tuple(right for right in RIGHTS if right in rights)
         key = ApiKey(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends, None, *requests)
-        self._write(key)
-        return key, secret
+        return self._table.save_key(key), secret
 
     def list(self) -> tuple[ApiKey, ...]:
         """List all keys, oldest first, with revoked and expired ones."""
-        names = sorted(path.stem for path in self._folder.glob("*.json")) if self._folder.is_dir() else []
-        found = (self._read(name) for name in names if _ID.fullmatch(name))
-        return tuple(sorted((key for key in found if key is not None), key=lambda key: (key.created_at, key.id)))
+        return tuple(sorted(self._table.list_keys(), key=lambda key: (key.created_at, key.id)))
 
     def revoke(self, id: str, now: datetime) -> ApiKey:
         """Revoke a key from now on. NotFoundError: there is no such key."""
-        key = self._read(id) if _ID.fullmatch(id) else None
+        key = self._table.find_key(id) if _ID.fullmatch(id) else None
         if key is None:
             raise NotFoundError(f"There is no key {id!r}.", hint="`engrams keys list` shows them.")
-        if key.revoked_at is None:
-            key = replace(key, revoked_at=now)
-            self._write(key)
-        return key
+        return key if key.revoked_at is not None else self._table.save_key(replace(key, revoked_at=now))
 
     def find(self, secret: str, now: datetime) -> ApiKey | None:
         """Find the live key for a secret; None for other text."""
         shape = _KEY.fullmatch(secret)
-        key = self._read(shape.group(1)) if shape else None
+        key = self._table.find_key(shape.group(1)) if shape else None
         if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.is_live(now):
             return None
         return key
 
-    def _read(self, id: str) -> ApiKey | None:
+    def close(self) -> None:
+        self._table.close()
+
+
+class ApiKeyFiles:
+    """Keys of one home, one file each.
+
+    Adding and revoking rename one file, and take effect at once in every process of the machine."""
+
+    is_remote = False
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find_key(self, id: str) -> ApiKey | None:
         try:
             held = json.loads((self._folder / f"{id}.json").read_text("utf-8"))
             times: dict[str, Any] = {name: held[name] and datetime.fromisoformat(held[name]) for name in _TIMES}
@@ -130,8 +117,16 @@ class ApiKeyStore:
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise StoreError(f"The key file {id}.json cannot be read: {problem}.", hint="Delete it and add a new key.") from None
 
-    def _write(self, key: ApiKey) -> None:
+    def list_keys(self) -> tuple[ApiKey, ...]:
+        names = [path.stem for path in self._folder.glob("*.json")] if self._folder.is_dir() else []
+        found = (self.find_key(name) for name in names if _ID.fullmatch(name))
+        return tuple(key for key in found if key is not None)
+
+    def save_key(self, key: ApiKey) -> ApiKey:
         """Write the whole file or nothing, readable by its owner only."""
+        if (known := self.find_key(key.id)) is not None:
+            ends = [at for at in (known.revoked_at, key.revoked_at) if at is not None]
+            key = replace(known, revoked_at=min(ends, default=None))
         times = {name: _to_iso(getattr(key, name)) for name in _TIMES}
         limits = {name: getattr(key, name) for name in _LIMITS}
         held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times, **limits}
@@ -146,6 +141,10 @@ class ApiKeyStore:
             new.replace(self._folder / f"{key.id}.json")
         except OSError as problem:
             raise StoreError(f"The key cannot be stored: {problem.strerror or problem}.", hint=f"Look at {self._folder}.") from None
+        return key
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
 
 
 def _hash_secret(secret: str) -> str:

@@ -13,6 +13,12 @@ from engrams import encryption
 from engrams.engine import MemoryEngine
 from engrams.enginecomponents import EngineDeps
 from engrams.errors import NotFoundError, RefusedError, SettingsError
+from engrams.fleetbuild import audit as audit
+from engrams.fleetbuild import feedback as feedback
+from engrams.fleetbuild import keys as keys
+from engrams.fleetbuild import move_memory as move_memory
+from engrams.fleetbuild import safety as safety
+from engrams.fleetbuild import unlock as unlock
 from engrams.models.chat import connection as connection
 from engrams.models.chat.chatfactory import adopt_upstream as adopt_upstream
 from engrams.models.chat.chatfactory import choose_chat, inject
@@ -32,14 +38,12 @@ from engrams.store.sqlite import SqliteStore, lostmemories
 from engrams.store.storefactory import choose_store as store
 from engrams.store.storefactory import find_database, is_served
 from engrams.store.storefactory import migrate_store as migrate_store
-from engrams.store.storefactory import move_memory as move_memory
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
     from engrams.encryption.keychange import HomeEncryptionStatus as HomeEncryptionStatus
     from engrams.encryption.keychange import Report
     from engrams.logs import AuditLog as AuditLog
-    from engrams.logs import AuditLogEntry as AuditLogEntry
     from engrams.logs import CrisisLog as CrisisLog
     from engrams.logs import CrisisLogRecord as CrisisLogRecord
     from engrams.logs import FeedbackLog as FeedbackLog
@@ -188,30 +192,6 @@ def vault(engine: MemoryEngine) -> Vault:
     return found
 
 
-def audit(settings: Settings, clock: Clock = clocks.now) -> AuditLog:
-    """Open the audit log: who did what, without texts."""
-    from engrams.logs import open_audit_log
-
-    unlock(settings)
-    return open_audit_log(settings, clock)
-
-
-def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
-    """Open the log of detected crises."""
-    from engrams.logs import open_crisis_log
-
-    unlock(settings)
-    return open_crisis_log(settings, clock)
-
-
-def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
-    """Open the log of people's feedback on sessions."""
-    from engrams.logs import open_feedback_log
-
-    unlock(settings)
-    return open_feedback_log(settings, clock)
-
-
 def uploads(engine: MemoryEngine) -> FileUploadStore:
     """Open the file uploads of an engine, with their own worker.
     RefusedError: they would leave a trace on disk."""
@@ -295,13 +275,6 @@ def _own_home(settings: Settings) -> Path:
     if _places(settings).database.expanduser().absolute().parent != home:
         raise SettingsError("Only a database in the home folder can be encrypted.", hint="Leave `store.url` empty.")
     return home
-
-
-def unlock(settings: Settings) -> None:
-    """Load the home's encryption key, where it has one.
-    EncryptionError: it is missing or wrong."""
-    if not settings.is_volatile:
-        encryption.unlock_home(settings.home, settings.encryption, find_database(settings))
 
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:

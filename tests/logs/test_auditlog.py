@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from engrams.logs import AuditLog, open_audit_log
+from engrams import build
+from engrams.logs import AuditLog
+from engrams.logs.auditfiles import AuditEventFiles
 from engrams.settings import Settings
 from engrams.testing import SettableClock
 
@@ -24,7 +26,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def log(tmp_path: Path, clock: SettableClock) -> AuditLog:
-    return AuditLog(tmp_path / "audit", clock, 14)
+    return AuditLog(AuditEventFiles(tmp_path / "audit"), clock, 14)
 
 
 @pytest.mark.covers("S3.71")
@@ -78,8 +80,9 @@ def test_many_writers_lose_nothing(log: AuditLog, tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from engrams.logs import AuditLog
+from engrams.logs.auditfiles import AuditEventFiles
 from engrams.testing import SettableClock
-log = AuditLog(Path({str(tmp_path / "audit")!r}), SettableClock("2026-03-10T08:00"), 14)
+log = AuditLog(AuditEventFiles(Path({str(tmp_path / "audit")!r})), SettableClock("2026-03-10T08:00"), 14)
 for number in range(300):
     log.note("there", target=str(number))
 """
@@ -114,7 +117,7 @@ def test_hostile_words_stay_one_line(log: AuditLog, tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture) -> None:
     """What it missed is counted and told in the program's own log; the event goes on."""
     (tmp_path / "audit").write_text("a file in its place")
-    log = AuditLog(tmp_path / "audit", clock, 14)
+    log = AuditLog(AuditEventFiles(tmp_path / "audit"), clock, 14)
     log.note("memory.add", owner="user/ann")
     assert log.lost == 1
     assert "audit log" in caplog.text and "user/" not in caplog.text
@@ -134,7 +137,7 @@ def test_a_clock_that_goes_back(log: AuditLog, clock: SettableClock) -> None:
 def test_incognito_leaves_no_file(tmp_path: Path, clock: SettableClock) -> None:
     """Where memory is in this process only, so is the log."""
     for settings in (Settings(home=tmp_path, incognito=True), Settings.model_validate({"home": tmp_path, "store": {"url": ":memory:"}})):
-        log = open_audit_log(settings, clock)
+        log = build.audit(settings, clock)
         log.note("memory.add", owner="user/ann")
         assert [entry.action for entry in log.entries(day=datetime(2026, 3, 10, tzinfo=UTC).date())] == ["memory.add"]
     assert list(tmp_path.iterdir()) == []

@@ -11,13 +11,24 @@ from tests.store import postgres
 from tests.store.make import ALICE, BOB, MODEL, START, Time, add, found, get, record, turn, vector
 
 from engrams.errors import SettingsError, StoreError
-from engrams.ports import JobClaim, JobSpec, NewRecord, OwnerStateRow, RecordChange, SessionRow, WriteBatch
+from engrams.ports import (
+    ApiKey,
+    AuditEventBatch,
+    AuditLogEntry,
+    JobClaim,
+    JobSpec,
+    NewRecord,
+    OwnerStateRow,
+    RecordChange,
+    SessionRow,
+    WriteBatch,
+)
 from engrams.settings import StoreSettings
 from engrams.types import Edge, EdgeType, Evidence, Topic
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 ACTS = ("UPDATE {0} SET owner = owner WHERE owner = '{1}'", "DELETE FROM {0} WHERE owner = '{1}'", "UPDATE {0} SET owner = '{1}'")
-SHARED = {"jobs", "counters", "models", "migrations"}
+SHARED = {"jobs", "counters", "models", "migrations", "api_keys"}
 """Tables of what belongs to no single owner; the service reads of them only which models and steps there are."""
 
 
@@ -69,6 +80,8 @@ def fill(store: Any, owner: Any) -> None:
     add(store, NewRecord(said, vector=vector(said, 1, 0)), fact, jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),), **parts)
     store.save(SessionRow("s1", owner, "active", START, START))
     store.spend("2026-03-01", 1, 1)
+    store.tables.keys.save_key(ApiKey(owner.labels[1], "a key", owner, ("read",), "digest", START))
+    store.tables.events.append_events(AuditEventBatch((AuditLogEntry(START.isoformat(), "memory.add", owner=owner.key),), 1))
 
 
 @pytest.mark.covers("S1.62")
@@ -97,7 +110,7 @@ def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
                 "UPDATE {0} SET owner = '{1}'",
             ):
                 assert change_rows(url, act.format(f"engrams.{table}", other.key), owner.key) == 0, (table, act)
-    for table in ("jobs", "counters"):
+    for table in ("jobs", "counters", "api_keys"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             count(url, table, "engrams_service", ALICE.key)
 

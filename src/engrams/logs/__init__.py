@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engrams.logs.auditfiles import AuditEventFiles, AuditEventMemory
 from engrams.logs.auditlog import AuditLog as AuditLog
-from engrams.logs.auditlog import AuditLogEntry as AuditLogEntry
 from engrams.logs.crisisfeedback import CrisisLog as CrisisLog
 from engrams.logs.crisisfeedback import CrisisLogRecord as CrisisLogRecord
 from engrams.logs.crisisfeedback import FeedbackLog as FeedbackLog
@@ -13,10 +13,10 @@ from engrams.ports import Clock
 from engrams.settings import Settings
 
 
-def open_audit_log(settings: Settings, clock: Clock) -> AuditLog:
-    """Open the audit log of a home; in memory where memory is."""
+def open_event_files(settings: Settings) -> AuditEventFiles | AuditEventMemory:
+    """Open the audit events of a home; in memory where memory is."""
     home = home_folder(settings)
-    return AuditLog(None if home is None else home / "audit", clock, settings.audit.days)
+    return AuditEventMemory() if home is None else AuditEventFiles(home / "audit")
 
 
 def open_crisis_log(settings: Settings, clock: Clock) -> CrisisLog:

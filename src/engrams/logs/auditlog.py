@@ -1,64 +1,49 @@
-"""Write the audit log: one JSON line per event."""
+"""Write the audit log, where it is remote in the background."""
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import re
+import secrets
 import threading
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from pathlib import Path
+from datetime import date, timedelta
 
-from engrams import encryption
-from engrams.encryption import fileencryption
-from engrams.errors import EncryptionError
-from engrams.logs.crisisfeedback import make_private
-from engrams.ports import Clock
+from engrams.clock import utc
+from engrams.errors import EngramsError, InputError
+from engrams.ports import AuditEventBatch, AuditEventQuery, AuditEventTable, AuditLogEntry, Clock
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_HELD = 1000
-_BLOCK = 64 * 1024
 _LONGEST = 200
+_FLUSH_SECONDS = 0.5
+"""Time for which events wait for more before a server is asked to keep them."""
+_AGAIN_SECONDS = 1.0
+"""Pause after a server did not take them."""
+_TOGETHER = 500
+_MOST_WAITING = 10_000
+"""Events that wait for a server at most; those beyond it are lost."""
+_LAST_SECONDS = 20.0
+"""Time that the end of a process leaves to a write that runs."""
+_NUMBERS = 32
+"""Bits of an event's number within its process; those above are the process' own."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLogEntry:
-    """One audited event.
-
-    ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text. ``outcome``: done, refused
-    or failed. ``number``: how many things it touched. ``request``: the id in the answer's ``X-Request-Id``."""
-
-    at: str
-    action: str
-    actor: str = "local"
-    owner: str = ""
-    target: str = ""
-    outcome: str = "done"
-    number: int = 0
-    request: str = ""
-
-
 class AuditLog:
-    """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone, kept ``days`` days.
+    """Log of who did what, without texts, kept ``days`` days. Thread safe.
 
-    Without a folder: in memory. A line is one append, so that several processes may write. An event that cannot be written never fails its
-    caller; ``lost`` counts those."""
+    An event that cannot be written never fails its caller, and where a server keeps it, never makes it wait: a thread writes it within a
+    second, and ``close`` what is left. ``lost`` counts events that could not be written."""
 
-    def __init__(self, folder: Path | None, clock: Clock, days: int) -> None:
-        self._folder, self._clock, self._days = folder, clock, days
-        self._home = folder.parent if folder else Path()
-        self._lock = threading.Lock()
-        self._held: deque[AuditLogEntry] = deque(maxlen=_HELD)
-        self._file: int | None = None
-        self._path = Path()
-        """Of the day's file, once it is open."""
-        self._day = ""
+    def __init__(self, events: AuditEventTable, clock: Clock, days: int) -> None:
+        self._events, self._clock, self._days = events, clock, days
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._waiting: deque[AuditLogEntry] = deque()
+        self._unwritten: AuditEventBatch | None = None
+        """Batch that a server did not take; it is written again as it was, so that nothing is written twice."""
+        self._next_number = secrets.randbits(63 - _NUMBERS) << _NUMBERS
+        self._swept: date | None = None
+        self._thread: threading.Thread | None = None
+        self._told, self._ending = threading.Event(), threading.Event()
         self.lost = 0
 
     def note(
@@ -75,99 +60,101 @@ class AuditLog:
         """Write one event."""
         now = self._clock()
         entry = AuditLogEntry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
-        with self._lock:
-            if self._folder is None:
-                self._held.append(entry)
-                return
-            line = json.dumps({name: value for name in AuditLogEntry.__slots__ if (value := getattr(entry, name)) not in ("", 0)})
-            try:
-                self._append(now.date(), line.encode("utf-8"))
-            except (OSError, EncryptionError) as problem:
-                self.lost += 1
-                _log.error("the audit log cannot be written: %s", getattr(problem, "strerror", "") or problem)
+        if self._events.is_remote:
+            self._hold(entry)
+        else:
+            with self._writing:
+                self._write(AuditEventBatch((entry,), 0))
+                self._sweep_daily()
 
     def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditLogEntry, ...]:
-        """List events, newest first.
+        """List events, newest first, with those that other processes wrote.
 
-        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others."""
-        found = []
-        for entry in self._iter_newest(day):
-            if (not owner or entry.owner == owner) and entry.action.startswith(action):
-                found.append(entry)
-                if len(found) >= limit:
-                    break
-        return tuple(found)
+        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others. StoreError: they cannot be read."""
+        self.flush()
+        return self._events.list_events(AuditEventQuery(owner, action, day, limit))
 
     def days(self) -> tuple[str, ...]:
-        """List the days that have a file, oldest first."""
-        if self._folder is None or not self._folder.is_dir():
-            return ()
-        return tuple(sorted(path.stem for path in self._folder.glob("*.jsonl") if _DAY.fullmatch(path.stem)))
+        """List the days with events, oldest first. StoreError: as ``entries``."""
+        return tuple(map(str, self._events.list_days()))
+
+    def flush(self) -> bool:
+        """Write the events that wait; False: a server did not take them."""
+        with self._writing:
+            return self._write_waiting()
+
+    def sweep(self) -> int:
+        """Erase what is older than ``days``.
+
+        Returns a number of what went: events or files. StoreError: failed."""
+        return self._events.drop_events(utc(self._clock()).date() - timedelta(days=self._days - 1))
 
     def close(self) -> None:
+        """Write what waits, and end. May be called twice."""
+        self._ending.set()
+        self._told.set()
+        if self._writing.acquire(timeout=_LAST_SECONDS):
+            try:
+                self._write_waiting()
+            finally:
+                self._writing.release()
         with self._lock:
-            if self._file is not None:
-                os.close(self._file)
-            self._file, self._day = None, ""
+            unwritten, self._unwritten = self._unwritten, None
+            self.lost += len(self._waiting) + (len(unwritten.entries) if unwritten else 0)
+            self._waiting.clear()
+        self._events.close()
 
-    def _append(self, today: date, line: bytes) -> None:
-        assert self._folder is not None
-        day = today.isoformat()
-        if day != self._day:
-            self._path = self._folder / f"{day}.jsonl"
-        with encryption.share_home(self._path):
-            if self._file is None or day != self._day or not _is_same(self._file, self._path):
-                self._file = self._open_day(today, self._path)
-            os.write(self._file, fileencryption.seal_line(self._home, line) + b"\n")
+    def _hold(self, entry: AuditLogEntry) -> None:
+        with self._lock:
+            if len(self._waiting) >= _MOST_WAITING or self._ending.is_set():
+                self.lost += 1
+                return
+            self._waiting.append(entry)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="engrams-audit", daemon=True)
+                self._thread.start()
+        self._told.set()
 
-    def _open_day(self, today: date, path: Path) -> int:
-        assert self._folder is not None
-        make_private(self._folder)
-        for old in self.days():
-            if old <= (today - timedelta(days=self._days)).isoformat():
-                (self._folder / f"{old}.jsonl").unlink(missing_ok=True)
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._day = path.stem
-        return self._file
+    def _run(self) -> None:
+        while self._told.wait() and not self._ending.wait(_FLUSH_SECONDS):
+            self._told.clear()
+            if not self.flush():
+                self._told.set()
+                self._ending.wait(_AGAIN_SECONDS)
 
-    def _iter_newest(self, day: date | None) -> Iterator[AuditLogEntry]:
-        if self._folder is None:
-            held = list(self._held)
-            yield from (entry for entry in reversed(held) if day is None or datetime.fromisoformat(entry.at).date() == day)
+    def _write_waiting(self) -> bool:
+        while batch := self._unwritten or self._take_batch():
+            self._unwritten = None if self._write(batch) else batch
+            if self._unwritten is not None:
+                return False
+        return True
+
+    def _take_batch(self) -> AuditEventBatch | None:
+        with self._lock:
+            entries = tuple(self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting))))
+        number = self._next_number
+        self._next_number += len(entries)
+        return AuditEventBatch(entries, number) if entries else None
+
+    def _write(self, batch: AuditEventBatch) -> bool:
+        """Write a batch; False where it has to be written again."""
+        try:
+            self._events.append_events(batch)
+        except EngramsError as problem:
+            again = self._events.is_remote and not isinstance(problem, InputError)
+            if not again:
+                self.lost += len(batch.entries)
+            if batch is not self._unwritten:
+                _log.error("the audit log cannot be written: %s", problem.message)
+            return not again
+        return True
+
+    def _sweep_daily(self) -> None:
+        today = utc(self._clock()).date()
+        if self._swept == today:
             return
-        for name in reversed(self.days()):
-            if day is None or name == day.isoformat():
-                home = self._folder.parent
-                lines = (fileencryption.open_line(home, line) for line in _read_lines_backwards(self._folder / f"{name}.jsonl"))
-                yield from (entry for line in lines if (entry := _parse_line(line)) is not None)
-
-
-def _read_lines_backwards(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        left, tail = file.seek(0, os.SEEK_END), b""
-        while left > 0:
-            size = min(_BLOCK, left)
-            left -= size
-            file.seek(left)
-            head, *lines = (file.read(size) + tail).split(b"\n")
-            yield from reversed(lines)
-            tail = head
-        yield tail
-
-
-def _is_same(handle: int, path: Path) -> bool:
-    """Test whether an open file still has this name."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _parse_line(line: bytes) -> AuditLogEntry | None:
-    try:
-        return AuditLogEntry(**json.loads(line))
-    except (ValueError, TypeError):
-        return None  # a line that a crash cut off
+        self._swept = today
+        try:
+            self.sweep()
+        except EngramsError as problem:
+            _log.error("the audit log keeps what is too old: %s", problem.message)

@@ -9,6 +9,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engrams.ports.apikeytable import ApiKey as ApiKey
+from engrams.ports.apikeytable import ApiKeyTable as ApiKeyTable
+from engrams.ports.auditeventtable import AuditEventBatch as AuditEventBatch
+from engrams.ports.auditeventtable import AuditEventQuery as AuditEventQuery
+from engrams.ports.auditeventtable import AuditEventTable as AuditEventTable
+from engrams.ports.auditeventtable import AuditLogEntry as AuditLogEntry
 from engrams.ports.candidatesearch import SKILL as SKILL
 from engrams.ports.candidatesearch import CandidatePool as CandidatePool
 from engrams.ports.candidatesearch import CandidateSearch as CandidateSearch
@@ -17,6 +23,7 @@ from engrams.ports.candidatesearch import LinkStore as LinkStore
 from engrams.ports.candidatesearch import PositionedIds as PositionedIds
 from engrams.ports.candidatesearch import ReachSurvey as ReachSurvey
 from engrams.ports.candidatesearch import is_skill as is_skill
+from engrams.ports.fleettables import FleetTables as FleetTables
 from engrams.ports.jobqueue import BEGIN as BEGIN
 from engrams.ports.jobqueue import CHANGES as CHANGES
 from engrams.ports.jobqueue import CONDENSE as CONDENSE

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from engrams import encryption
 from engrams.errors import ExtraError, SettingsError, install_hint
-from engrams.ports import Clock, Store
+from engrams.ports import Clock, FleetTables, Store
 from engrams.settings import Settings
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite import SqliteStore
@@ -36,6 +36,19 @@ def choose_store(settings: Settings, clock: Clock) -> Store:
     path = find_database(settings)
     encryption.unlock_home(settings.home, settings.encryption, path)
     return SqliteStore.open(path, section, clock)
+
+
+def open_fleet_tables(settings: Settings, store: Store | None = None) -> FleetTables | None:
+    """Open what a fleet shares beside memory; None for a home's files.
+    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached, or has another schema."""
+    if not is_served(settings):
+        return None
+    _require_postgres(settings.store.url)
+    try:
+        from engrams.store.postgres.store import PostgresStore, open_tables
+    except ImportError as problem:
+        raise _missing(problem) from None
+    return store.tables if isinstance(store, PostgresStore) else open_tables(settings.store)
 
 
 def migrate_store(url: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.error import HTTPError
@@ -13,8 +13,8 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import eventually, send, server
 
-from engrams import clock
-from engrams.apikeys import ApiKeyStore
+from engrams import build, clock
+from engrams.settings import load
 from engrams.testing import ScriptedModel
 from engrams.types import Scope
 
@@ -23,7 +23,7 @@ _SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reas
 
 
 class TwoServers:
-    """Two servers on one memory and one home, asked in turns by people with keys."""
+    """Two servers on one memory, asked in turns by people with keys."""
 
     def __init__(self, home: Path, url: str, **settings: object) -> None:
         self._home, self._url, self._settings, self._turn = home, url, settings, 0
@@ -36,7 +36,8 @@ class TwoServers:
 
     def add_key(self, user: str, requests: tuple[int, int] = (0, 0)) -> str:
         owner, rights = Scope(("user", user)), ("read", "write")
-        return ApiKeyStore.open(self._home).add("test", owner, rights, clock.now(), requests=requests)[1]
+        with closing(build.keys(load({"home": self._home, "store.url": self._url}).settings)) as keys:
+            return keys.add("test", owner, rights, clock.now(), requests=requests)[1]
 
     def ask(self, key: str, path: str, body: Any = None) -> Answer:
         """Status, headers and JSON of the next one."""

@@ -10,6 +10,7 @@ from engrams.ports import Clock, CommitResult, Job, JobClaim, JobSpec, ReachSurv
 from engrams.settings import StoreSettings
 from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
+from engrams.store.postgres.fleet import PostgresFleetTables
 from engrams.store.postgres.jobnotices import JobNoticeListener
 from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
 from engrams.store.sql import jobqueue, recordqueries
@@ -29,14 +30,17 @@ class PostgresStore(SqlStore):
     _database: PostgresDatabase
     _listener: JobNoticeListener | None = None
 
+    @property
+    def tables(self) -> PostgresFleetTables:
+        """Tables beside memory, on this store's connections."""
+        return PostgresFleetTables(self._database, is_shared=True)
+
     @classmethod
     def open(cls, url: str, settings: StoreSettings, clock: Clock) -> PostgresStore:
         """Open a database that ``engrams migrate`` made.
 
         StoreError: it cannot be reached, or has another schema."""
-        database = PostgresDatabase(url, settings)
-        require_schema(url, database.label)
-        return cls(database, PostgresDialect(), settings, clock)
+        return cls(_open_database(url, settings), PostgresDialect(), settings, clock)
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         done = super().commit(batch)
@@ -102,6 +106,18 @@ class PostgresStore(SqlStore):
             "losses": "",
             "lost": [],
         }
+
+
+def open_tables(settings: StoreSettings) -> PostgresFleetTables:
+    """Open the tables beside memory, on connections of their own.
+    StoreError: as ``PostgresStore.open``."""
+    return PostgresFleetTables(_open_database(settings.url, settings))
+
+
+def _open_database(url: str, settings: StoreSettings) -> PostgresDatabase:
+    database = PostgresDatabase(url, settings)
+    require_schema(url, database.label)
+    return database
 
 
 def _look(connection: SqlConnection) -> tuple[list[Json], int, dict[str, Json]]:

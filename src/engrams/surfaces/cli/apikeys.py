@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -30,13 +31,13 @@ def add(
 
     It is shown once: only its hash is stored."""
     from engrams import build, clock
-    from engrams.apikeys import ApiKeyStore
     from engrams.types import Scope
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner
-    key, secret = ApiKeyStore.open(settings.home).add(name, owner, right, clock.now(), days, (minute, daily))
-    build.audit(settings).note("key.add", owner=owner.key, target=key.id)
+    with closing(build.keys(settings)) as held, closing(build.audit(settings)) as log:
+        key, secret = held.add(name, owner, right, clock.now(), days, (minute, daily))
+        log.note("key.add", owner=owner.key, target=key.id)
     if options.json:
         emit({**_key_to_dict(key), "key": secret})
         return
@@ -56,10 +57,10 @@ def add(
 @flatten_options
 def list_(options: GlobalOptions) -> None:
     """List all keys, with revoked and expired ones."""
-    from engrams import clock
-    from engrams.apikeys import ApiKeyStore
+    from engrams import build, clock
 
-    found = ApiKeyStore.open(options.load().settings.home).list()
+    with closing(build.keys(options.load().settings)) as held:
+        found = held.list()
     if options.json:
         emit({"keys": [_key_to_dict(key) for key in found]})
         return
@@ -79,11 +80,11 @@ def list_(options: GlobalOptions) -> None:
 def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], options: GlobalOptions) -> None:
     """Revoke a key at once, on a running server too."""
     from engrams import build, clock
-    from engrams.apikeys import ApiKeyStore
 
     settings = options.load().settings
-    key = ApiKeyStore.open(settings.home).revoke(id, clock.now())
-    build.audit(settings).note("key.revoke", owner=key.owner.key, target=key.id)
+    with closing(build.keys(settings)) as held, closing(build.audit(settings)) as log:
+        key = held.revoke(id, clock.now())
+        log.note("key.revoke", owner=key.owner.key, target=key.id)
     emit(_key_to_dict(key)) if options.json else say(f"{paint('revoked', 'green')}  {key.id}")
 
 

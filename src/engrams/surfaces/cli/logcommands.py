@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
@@ -70,7 +71,8 @@ def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, 
         confirm_erase(f"every record before {day}", confirm)
         number = getattr(build, name)(settings).purge(day)
         emit({"purged": number}) if options.json else say(f"{number} records erased.")
-        build.audit(settings).note(f"{name}.purge", number=number)
+        with closing(build.audit(settings)) as log:
+            log.note(f"{name}.purge", number=number)
 
     return group
 

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.apikeys import PREFIX, ApiKey, ApiKeyStore, RequestQuotaCounter
-from engrams.errors import BudgetError
+from engrams.errors import BudgetError, StoreError
 from engrams.ports import Clock, ProcessPeers
 from engrams.settings import QuotaSettings
 from engrams.surfaces.http.permissiontable import OPEN, PROXY, OperationPermission, find_permission
@@ -52,11 +52,16 @@ class ApiKeyMiddleware:
         act = find_permission(scope["method"], scope["path"])
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != _OWNER_HEADER]
         secret = _find_key(scope["headers"])
-        key = self._keys.find(secret, self._clock()) if secret else None
         place = scope["client"][0] if scope.get("client") else ""
-        answer = self._find_refusal(act, secret, key, place)
-        if answer is None and key is not None and self._rates.is_limited(key):
-            answer = await asyncio.to_thread(_find_excess, self._rates, act, key)
+        try:
+            key = await self._look_up(secret) if secret else None
+            answer = self._find_refusal(act, secret, key, place)
+            if answer is None and key is not None and self._rates.is_limited(key):
+                answer = await asyncio.to_thread(_find_excess, self._rates, act, key)
+        except StoreError as fault:
+            answer = _to_response(act, 503, type(fault).__name__, fault.message, fault.hint)
+            await answer(scope, receive, send)
+            return
         if answer is not None:
             if secret and key is None:
                 scope[REFUSED_KEY] = True
@@ -69,6 +74,12 @@ class ApiKeyMiddleware:
             scope["headers"] = [*kept, (_OWNER_HEADER, quote(key.owner.key).encode())]
         scope[RELAY] = act.right == PROXY
         await self._app(scope, receive, send)
+
+    async def _look_up(self, secret: str) -> ApiKey | None:
+        """Find the live key, in a thread if that waits."""
+        if self._keys.is_remote:
+            return await asyncio.to_thread(self._keys.find, secret, self._clock())
+        return self._keys.find(secret, self._clock())
 
     def _find_refusal(self, act: OperationPermission, secret: str, key: ApiKey | None, place: str) -> Response | None:
         if key is None:

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from engrams import __version__, build
-from engrams.apikeys import ApiKeyStore, RequestQuotaCounter
+from engrams.apikeys import RequestQuotaCounter
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
@@ -49,9 +49,10 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = count_workers(settings)
         async with AsyncExitStack() as stack:
-            logs = (app.state.safety, app.state.feedback)
-            for log in (app.state.audit, *logs):
+            logs = (app.state.audit, app.state.safety, app.state.feedback)
+            for log in logs:
                 stack.callback(log.close)
+            stack.callback(app.state.keys.close)
             if role.links is not None:
                 role.links.start()
                 stack.callback(role.links.stop)
@@ -90,8 +91,9 @@ def needs_keys(settings: Settings) -> bool:
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log, activity, metrics = build.audit(settings, engine.now), OwnerActivityChart(engine.peers), RequestMetrics(engine)
-    app.state.audit, app.state.activity = log, activity
+    log, activity, metrics = build.audit(settings, engine.now, engine.store), OwnerActivityChart(engine.peers), RequestMetrics(engine)
+    keys = build.keys(settings, engine.store)
+    app.state.audit, app.state.activity, app.state.keys = log, activity, keys
     app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
     observers: list[Observer | None] = [
         metrics.record,
@@ -100,7 +102,6 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
         trace_observer(),
         log_observer(engine.now) if serve.log == "json" else None,
     ]
-    keys = ApiKeyStore.open(settings.home)
     rates = RequestRates(serve.rate_limit, engine.peers, RequestQuotaCounter(engine.store, engine.now), settings.quota)
     app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rates=rates, clock=engine.now, audit=log)
     app.add_middleware(OriginGuardMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)

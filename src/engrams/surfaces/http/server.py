@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from urllib.parse import urlsplit
 
@@ -20,7 +20,6 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from engrams import build
-from engrams.apikeys import ApiKeyStore
 from engrams.clock import now
 from engrams.errors import SettingsError
 from engrams.ipc.workerlinks import WorkerLinks
@@ -195,7 +194,8 @@ def check_settings(settings: Settings) -> None:
     serve = settings.serve
     _ = settings.owner_labels("any")  # Refuses to start where nobody's memory would be meant.
     host = serve.host.strip("[]").casefold()
-    keyed = any(key.is_live(now()) for key in ApiKeyStore.open(settings.home).list())
+    needed = not is_loopback(host) or serve.require_keys == "always"
+    keyed = needed and _has_live_key(settings)
     if not is_loopback(host) and not keyed:
         raise SettingsError(
             f"serve.host is {serve.host!r}: everyone who can reach that address could read this memory.",
@@ -206,6 +206,11 @@ def check_settings(settings: Settings) -> None:
     up = urlsplit(serve.upstream)
     if up.hostname and is_loopback(up.hostname) and serve.port and _default_port(up.port, up.scheme) == serve.port:
         raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
+
+
+def _has_live_key(settings: Settings) -> bool:
+    with closing(build.keys(settings)) as keys:
+        return any(key.is_live(now()) for key in keys.list())
 
 
 def listen(settings: ServeSettings) -> socket.socket:

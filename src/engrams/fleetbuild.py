@@ -1,0 +1,88 @@
+"""Composition of keys and logs, from files or a fleet's tables."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from engrams import clock as clocks
+from engrams import encryption
+from engrams.ports import ApiKeyTable, AuditEventTable, Clock, Store
+from engrams.settings import Settings
+from engrams.store import storefactory
+from engrams.store.fleetcopy import copy_events, copy_keys
+
+if TYPE_CHECKING:
+    from engrams.apikeys import ApiKeyStore
+    from engrams.logs import AuditLog, CrisisLog, FeedbackLog
+
+
+def keys(settings: Settings, store: Store | None = None) -> ApiKeyStore:
+    """Open the keys of the API; the caller closes them.
+
+    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached, or has another schema."""
+    from engrams.apikeys import ApiKeyStore
+
+    return ApiKeyStore(_open_key_table(settings, store))
+
+
+def audit(settings: Settings, clock: Clock = clocks.now, store: Store | None = None) -> AuditLog:
+    """Open the audit log: who did what, without texts.
+    The caller closes it. ``store`` and StoreError: as for ``keys``."""
+    from engrams.logs import AuditLog
+
+    return AuditLog(_open_event_table(settings, store), clock, settings.audit.days)
+
+
+def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
+    """Open the log of detected crises."""
+    from engrams.logs import open_crisis_log
+
+    unlock(settings)
+    return open_crisis_log(settings, clock)
+
+
+def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
+    """Open the log of people's feedback on sessions."""
+    from engrams.logs import open_feedback_log
+
+    unlock(settings)
+    return open_feedback_log(settings, clock)
+
+
+def unlock(settings: Settings) -> None:
+    """Load the home's encryption key, where it has one.
+    EncryptionError: it is missing or wrong."""
+    if not settings.is_volatile:
+        encryption.unlock_home(settings.home, settings.encryption, storefactory.find_database(settings))
+
+
+def move_memory(settings: Settings, to: str, clock: Clock, report: storefactory.Report) -> dict[str, int]:
+    """Copy memory, keys and the audit log; numbers of them.
+
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty.
+    StoreError: either cannot be reached."""
+    counted = storefactory.move_memory(settings, to, clock, report)
+    there = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
+    if not storefactory.is_served(settings) and not storefactory.is_served(there):
+        return counted  # the same home
+    with closing(_open_key_table(settings)) as keys_here, closing(_open_key_table(there)) as keys_there:
+        counted["keys"] = copy_keys(keys_here, keys_there)
+    with closing(_open_event_table(settings)) as events_here, closing(_open_event_table(there)) as events_there:
+        counted["events"] = copy_events(events_here, events_there)
+    return counted
+
+
+def _open_key_table(settings: Settings, store: Store | None = None) -> ApiKeyTable:
+    from engrams.apikeys import ApiKeyFiles
+
+    tables = storefactory.open_fleet_tables(settings, store)
+    return ApiKeyFiles(settings.home.expanduser() / "keys") if tables is None else tables.keys
+
+
+def _open_event_table(settings: Settings, store: Store | None = None) -> AuditEventTable:
+    from engrams.logs import open_event_files
+
+    unlock(settings)
+    tables = None if settings.is_volatile else storefactory.open_fleet_tables(settings, store)
+    return open_event_files(settings) if tables is None else tables.events

@@ -1,0 +1,20 @@
+"""Tables that a fleet's machines share beside memory."""
+
+from __future__ import annotations
+
+from engrams.store.postgres.database import PostgresDatabase
+from engrams.store.postgres.fleet.auditeventrows import PostgresAuditEvents
+from engrams.store.postgres.fleet.keyrows import PostgresApiKeys
+
+
+class PostgresFleetTables:
+    """Every table of ``ports.FleetTables`` in one database.
+    ``is_shared``: the database belongs to a store, which closes it."""
+
+    def __init__(self, database: PostgresDatabase, *, is_shared: bool = False) -> None:
+        close = _do_nothing if is_shared else database.close
+        self.keys, self.events = PostgresApiKeys(database, close), PostgresAuditEvents(database, close)
+
+
+def _do_nothing() -> None:
+    """Leave a shared database open."""

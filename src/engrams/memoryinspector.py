@@ -123,6 +123,10 @@ class MemoryInspector:
         """The scopes that hold memories; of every owner with None."""
         return self._store.scopes(None if owner is None else Scope.of(owner).owner)
 
+    def count_scopes(self, owner: Scope) -> Mapping[Scope, int]:
+        """Count the active memories in each scope that holds memories."""
+        return self._store.count_scopes(owner)
+
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         """Count memories by status, kind, layer and tier, vectors by model."""
         return self._store.counts(reach)

@@ -13,10 +13,11 @@ from tests.store import postgres
 from tests.store.roundtrips import RoundTripCounter
 
 import engrams
-from engrams import MemoryEngine
+from engrams import MemoryEngine, Turn
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 OWNER = ("user", "ann")
+NAMES = tuple(f"Zo{one}{other}" for one in "abdefgik" for other in "lmnrt")
 TEXTS = ("I live in Ghent near the old mill.", "My sister Ruth works as a nurse.", "We adopted a goat called Bella in May.")
 
 
@@ -48,6 +49,28 @@ def test_a_write_waits_seldom(memory: MemoryEngine, counter: RoundTripCounter) -
     before = counter.count
     memory.add("The goat prefers dandelions.", scope=OWNER, settle=False)
     assert counter.count - before <= 8
+
+
+def test_many_changes_of_one_write_wait_together(memory: MemoryEngine, counter: RoundTripCounter) -> None:
+    """What twenty memories are used for is written with the owner's lock held for one look at them, not for forty."""
+    ids = [memory.add(f"Locker {number} holds a bell.", scope=OWNER, settle=False).id for number in range(20)]
+    before = counter.count
+    memory.used(ids, scope=OWNER, helpful=False)
+    assert counter.count - before <= len(ids) + 6
+
+
+def test_a_list_of_what_to_purge_waits_for_all_its_sources_together(memory: MemoryEngine, counter: RoundTripCounter) -> None:
+    """Candidates of a purge that rest on forty messages ask for these once, as they do for two."""
+    waits = []
+    for number in (2, 40):
+        turns = [Turn(f"My friend {name}{number} lives in Zell{number}.") for name in NAMES[:number]]
+        memory.observe(turns, scope=OWNER)
+        memory.drain(60)
+        before = counter.count
+        found = memory.find_about(f"Zell{number}", scope=OWNER)
+        waits.append(counter.count - before)
+        assert sum(bool(one.report.sources) for one in found) >= number
+    assert waits[1] <= waits[0] + 2 * 20
 
 
 def test_connections_that_were_cut_while_idle(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import engrams
 from engrams import Turn
 from engrams.errors import BudgetError, ConflictError
-from engrams.ports import EXTRACT, Job, JobSpec
+from engrams.ports import EXTRACT, Job, JobClaim, JobSpec
 from engrams.settings import JobSettings
 from engrams.tend.jobworker import JobWorkerPool
 from engrams.testing import ScriptedModel, SettableClock
@@ -83,3 +84,45 @@ def test_who_is_always_second_does_not_fail_for_it(home: Path) -> None:
             runner.run()
             clock.forward(hours=13)
         assert [dead["key"] for dead in memory.status()["dead"]] == ["for ever"]
+
+
+class ClaimCounter:
+    """Store that counts how often workers look for jobs."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.looks = store, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def claim(self, ask: JobClaim) -> Job | None:
+        self.looks += 1
+        return self._store.claim(ask)
+
+
+def test_one_of_many_idle_workers_looks_for_jobs(home: Path) -> None:
+    """Sixteen workers that are woken for one job ask the queue about it as often as two would, and twenty jobs are done by several."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        doers: set[str] = set()
+        met, done = threading.Barrier(4, timeout=20), threading.Semaphore(0)
+
+        def work(job: Job) -> None:
+            if job.key.startswith("together"):
+                met.wait()
+            doers.add(threading.current_thread().name)
+            memory.store.finish(job.lease, memory.now())
+            done.release()
+
+        counted = ClaimCounter(memory.store)
+        runner = JobWorkerPool(counted, {"ask": work}, memory.now, JobSettings(workers=16, poll_seconds=60.0))
+        runner.start()
+        for number in range(10):
+            memory.store.enqueue((JobSpec("ask", f"k{number}"),), memory.now())
+            runner.wake()
+            assert done.acquire(timeout=20)
+        assert counted.looks <= 60
+        memory.store.enqueue(tuple(JobSpec("ask", f"together{number}") for number in range(4)), memory.now())
+        runner.wake()
+        assert all(done.acquire(timeout=20) for _ in range(4))
+        runner.close()
+        assert len(doers) >= 4

@@ -288,6 +288,10 @@ class RecordStore(Protocol):
         """The scopes that hold records; all owners' with None (administration only)."""
         ...
 
+    def count_scopes(self, owner: Scope) -> Mapping[Scope, int]:
+        """Count the active records in each scope that holds records."""
+        ...
+
     def storage(self, owner: Scope) -> StorageUse:
         """Measure what an owner's memory takes of a quota."""
         ...

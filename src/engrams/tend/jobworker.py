@@ -142,7 +142,7 @@ class JobWorkerPool:
         self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._lock = threading.Lock()
+        self._lock, self._turn = threading.Lock(), threading.Lock()
         self._threads: list[threading.Thread] = []
         self._cut_off = False
         self._moment = (clock(), time.monotonic())
@@ -176,6 +176,13 @@ class JobWorkerPool:
         """Claim one due job (or just this one) and run it here.
 
         None: there was none, or the models were cut off."""
+        job = self._claim(id)
+        if job is not None:
+            self._do(job, asked=bool(id))
+        return job
+
+    def _claim(self, id: str = "") -> Job | None:
+        """Claim one due job; it counts as its owner's from now on."""
         if self._cut_off:
             return None
         kinds = tuple(self._handlers.keys() - self._held_kinds())
@@ -183,16 +190,18 @@ class JobWorkerPool:
             # Right before: a claim after a sleep that nobody noticed would take over living jobs.
             self._notice_sleep()
             job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, kinds, id, crowded))
-            if job is None:
-                return None
-            self._shares.enter(job)
+            if job is not None:
+                self._shares.enter(job)
+            return job
+
+    def _do(self, job: Job, asked: bool = False) -> None:
+        """Do a claimed job.
+        ``asked``: somebody asked for it, so it is no upkeep."""
         try:
-            # What somebody asked for is no upkeep.
-            with nullcontext() if id or self._upkeep is None else self._upkeep.enter(job.kind):
+            with nullcontext() if asked or self._upkeep is None else self._upkeep.enter(job.kind):
                 self.run_leased(job, partial(self._handlers[job.kind], job))
         finally:
             self._shares.leave(job)
-        return job
 
     def _held_kinds(self) -> frozenset[str]:
         """Return the kinds of job that may not start now."""
@@ -277,18 +286,32 @@ class JobWorkerPool:
 
     def _run_worker(self) -> None:
         while not self._stop.is_set():
-            self._wake.clear()
             try:
                 self._run_timers(ring=self._notice_sleep())
-                pause = self._idle_seconds() if self.run() is None else 0.0
+                job = self._await_job()
+                if job is not None:
+                    self._do(job)
+                    # Another one of its key or its owner may be due now.
+                    self._wake.set()
             except ClosedError:
                 return
             except EngramsError as problem:
                 # The queue itself cannot be reached (disk full, busy, just encrypted): nothing was claimed, so nothing is lost.
                 _log.warning("job queue: %s", problem.message)
-                pause = self._settings.poll_seconds
-            if pause and not self._wake.wait(pause):
+                self._wake.wait(self._settings.poll_seconds)
+
+    def _await_job(self) -> Job | None:
+        """Claim a job, or wait a while for one; None: look again.
+
+        One worker looks for all: whoever woke with it would look in vain."""
+        with self._turn:
+            self._wake.clear()
+            if self._stop.is_set():
+                return None
+            job = self._claim()
+            if job is None and not self._wake.wait(self._idle_seconds()):
                 self._follow()
+            return job
 
     def _follow(self) -> None:
         """Hear of other processes' jobs, from the first idle moment on."""

@@ -59,6 +59,7 @@ class ForwardingStore:
         self.history = store.history
         self.scopes = store.scopes
         self.storage = store.storage
+        self.count_scopes = store.count_scopes
         self.counts = store.counts
         self.changes = store.changes
         self.find_change = store.find_change

@@ -13,7 +13,7 @@ from engrams.text.normalize import fold
 from engrams.text.redact import LEAST, find_sentence, find_words, holds_word, is_telling, redact, redact_values
 from engrams.types import MERGED, Evidence, Kind, Record, Scope, Status
 from engrams.write import manualedits
-from engrams.write.sourcechanges import SourceChangeReport, preview_change
+from engrams.write.sourcechanges import SourceChangeReport, preview_change, preview_each
 
 _FIELDS = ("text", "caption", "summary")
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
@@ -57,7 +57,8 @@ def find_candidates(about: str, scope: Scope, store: RecordStore, found: Sequenc
     words = re.compile(r"(?<!\w)" + re.escape(fold(about)) + r"(?!\w)")
     certain = {one.id: one for one in (*named, *stated) if words.search(fold(" ".join((one.subject, one.object, *_texts_of(one)))))}
     every = {**certain, **{one.id: one for one in found if one.status is not Status.PURGED and one.scope.owner == scope.owner}}
-    return tuple(PurgeCandidate(one, id in certain, preview_change([one], "purge", store, min_words)) for id, one in every.items())
+    reports = preview_each([*every.values()], "purge", store, min_words)
+    return tuple(PurgeCandidate(one, one.id in certain, report) for one, report in zip(every.values(), reports, strict=True))
 
 
 def plan_purge(

@@ -11,7 +11,7 @@ from engrams.errors import RefusedError
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import find_sentence
-from engrams.types import CORRECTED, Kind, Record, Status
+from engrams.types import CORRECTED, Kind, Record, Scope, Status
 from engrams.write import manualedits
 from engrams.write.contentfilter import gate_text
 from engrams.write.manualedits import WENT_WITH
@@ -22,6 +22,7 @@ _GONE = {"edit": "superseded", "forget": "forgotten", "purge": "purged"}
 _DERIVED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 _LOOKED_UP = 20
+_PAGE = 1000
 _CURRENT = {
     Status.ACTIVE: "Searches find it already.",
     Status.CANDIDATE: "It is held until more supports it.",
@@ -54,16 +55,63 @@ class SourceChangeReport:
     also_said_in: tuple[str, ...] = ()
 
 
+class SourceLookup:
+    """Sources of facts, and the facts that rest on each."""
+
+    def __init__(self, records: Sequence[Record], store: RecordStore) -> None:
+        """Read those of all facts among ``records`` together."""
+        self._store = store
+        self.sources: dict[str, Record] = {}
+        self._resting: dict[str, list[Record]] = {}
+        for owner in {record.scope.owner for record in records}:
+            facts = (one for one in records if one.kind in _DERIVED and one.scope.owner == owner)
+            names = list(dict.fromkeys(item.source for fact in facts for item in fact.evidence if item.quote))
+            self.sources.update((one.id, one) for one in store.get(owner, names))
+            self._read_resting(owner, names)
+
+    def find_resting(self, source: Record) -> Sequence[Record]:
+        """Find the active facts that quote a message."""
+        if source.id not in self._resting:
+            self._read_resting(source.scope.owner, [source.id])
+        return self._resting[source.id]
+
+    def _read_resting(self, owner: Scope, names: Sequence[str]) -> None:
+        self._resting.update((name, []) for name in names)
+        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=tuple(names), limit=_PAGE)
+        more = bool(names)
+        while more:
+            page = self._store.find(query)
+            for fact in page.records:
+                for name in {item.source for item in fact.evidence} & self._resting.keys():
+                    self._resting[name].append(fact)
+            query, more = replace(query, after=page.next), bool(page.next)
+
+
+def preview_each(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> list[SourceChangeReport]:
+    """Report on each memory what changing it alone would reach.
+    Other messages that say the same are looked up for the first twenty."""
+    lookup = SourceLookup(records, store)
+    return [_report([one], action, store, min_words, lookup, repeats=place < _LOOKED_UP) for place, one in enumerate(records)]
+
+
 def preview_change(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> SourceChangeReport:
     """Report which source messages an edit, forget or purge changes."""
-    effects = _find_effects(records, action, store, min_words)
+    return _report(records, action, store, min_words, SourceLookup(records, store), repeats=True)
+
+
+def _report(
+    records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int, lookup: SourceLookup, repeats: bool
+) -> SourceChangeReport:
+    effects = _find_effects(records, action, store, min_words, lookup)
     known = {record.id for record in records} | {effect.id for effect in effects}
-    also = dict.fromkeys(id for record in records[:_LOOKED_UP] for id in _find_repeats(record, store) if id not in known)
+    also = dict.fromkeys(id for record in records[: _LOOKED_UP * repeats] for id in _find_repeats(record, store) if id not in known)
     told = dict.fromkeys((record.id for record in records), "edited" if action == "edit" else _GONE[action])
     return SourceChangeReport(action, told, effects, tuple(also)[:_LOOKED_UP])
 
 
-def _find_effects(records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int) -> tuple[SourceChangeEffect, ...]:
+def _find_effects(
+    records: Sequence[Record], action: ChangeAction, store: RecordStore, min_words: int, lookup: SourceLookup
+) -> tuple[SourceChangeEffect, ...]:
     gone = {record.id for record in records}
     quotes: dict[str, list[str]] = {}
     for record in records:
@@ -71,18 +119,18 @@ def _find_effects(records: Sequence[Record], action: ChangeAction, store: Record
             if item.quote and item.source not in gone:
                 quotes.setdefault(item.source, []).append(item.quote)
     effects = []
-    for owner in {record.scope.owner for record in records}:
-        for source in store.get(owner, list(quotes)):
-            some = tuple(dict.fromkeys(quotes[source.id]))
-            effects.append(SourceChangeEffect(source.id, _find_effect(source, some, action, store, (gone, min_words)), some))
+    for source in (lookup.sources[name] for name in quotes if name in lookup.sources):
+        some = tuple(dict.fromkeys(quotes[source.id]))
+        effects.append(SourceChangeEffect(source.id, _find_effect(source, some, action, lookup, gone, min_words), some))
     if action != "purge":  # which looks for its words everywhere
-        effects += _find_episode_effects(records, action, store, (gone, min_words))
+        effects += _find_episode_effects(records, action, store, lookup, gone, min_words)
     return tuple(effects)
 
 
-def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, store: RecordStore, rest: tuple[set[str], int]) -> str:
-    gone, min_words = rest
-    owner, left = source.scope.owner, source.text
+def _find_effect(
+    source: Record, quotes: tuple[str, ...], action: ChangeAction, lookup: SourceLookup, gone: set[str], min_words: int
+) -> str:
+    left = source.text
     # A purge reaches what an edit or a forget has put away before.
     if (
         source.kind not in (*_SAID, Kind.EPISODE)
@@ -96,14 +144,13 @@ def _find_effect(source: Record, quotes: tuple[str, ...], action: ChangeAction, 
         return "kept"
     for item in source.meta.get(CORRECTED, ()):
         left = left.replace(item["quote"], " ")
-    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), _DERIVED, (Status.ACTIVE,), sources=(source.id,), limit=1000)
-    others = [one for one in store.find(query).records if one.id not in gone]
+    others = any(one.id not in gone for one in lookup.find_resting(source))
     alone = not others and gate_text(left, min_words=min_words) is not None
     return _GONE[action] if alone else "shortened"
 
 
 def _find_episode_effects(
-    records: Sequence[Record], action: ChangeAction, store: RecordStore, rest: tuple[set[str], int]
+    records: Sequence[Record], action: ChangeAction, store: RecordStore, lookup: SourceLookup, gone: set[str], min_words: int
 ) -> list[SourceChangeEffect]:
     """Find episodes that repeat statements or messages, and their words."""
     told: dict[str, dict[str, None]] = {}
@@ -120,7 +167,7 @@ def _find_episode_effects(
             said = said or [sentence for sentence in [find_sentence(episode.text, record.object)] if derived and sentence]
             told.setdefault(episode.id, {}).update(dict.fromkeys(said))
     return [
-        SourceChangeEffect(name, _find_effect(held[name], tuple(said), action, store, rest), tuple(said))
+        SourceChangeEffect(name, _find_effect(held[name], tuple(said), action, lookup, gone, min_words), tuple(said))
         for name, said in told.items()
         if said
     ]
@@ -140,7 +187,7 @@ def with_sources(batch: WriteBatch, by: Record, action: ChangeAction, store: Rec
     """Add the changes of source messages to an edit or forget."""
     owner, changes = by.scope.owner, list[RecordChange]()
     known = {change.id for change in batch.changes}
-    for effect in (one for one in _find_effects([by], action, store, min_words) if one.effect != "kept"):
+    for effect in (one for one in _find_effects([by], action, store, min_words, SourceLookup([by], store)) if one.effect != "kept"):
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.EXCHANGE,), sources=(effect.id,), limit=1000)
         for source in (*store.get(owner, [effect.id]), *store.find(query).records):
             # Of an exchange the other half stays.

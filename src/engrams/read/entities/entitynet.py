@@ -71,7 +71,8 @@ def _count_names(found: Mapping[str, MemoryNames], lower: Set[str], speakers: Ma
             words, opens = _trim(name, lower)
             tally = tallies.setdefault(_key(words), NameTally())
             tally.spellings[" ".join(words)] += 1
-            tally.votes.update({kind: _TOLD if kind is EntityKind.ANIMAL else 1 for kind in name.kinds})
+            for kind in name.kinds:
+                tally.votes[kind] += _TOLD if kind is EntityKind.ANIMAL else 1
             (tally.opening if opens and not name.owns else tally.memories).add(id)
     return tallies
 
@@ -210,8 +211,9 @@ def _link(entities: Sequence[Entity], found: Mapping[str, MemoryNames], mains: M
     known = {entity.id for entity in entities}
     together: Counter[tuple[str, str]] = Counter()
     for id, mentioned in by_memory.items():
-        said = list(_speaker_entity(found.get(id), mains, known))
-        together.update(combinations(sorted({*mentioned[:_MOST_TOGETHER], *said}), 2))
+        near = {*mentioned[:_MOST_TOGETHER], *_speaker_entity(found.get(id), mains, known)}
+        if len(near) > 1:
+            together.update(combinations(sorted(near), 2))
     links = tuple(EntityLink(one, other, number) for (one, other), number in together.most_common())
     return EntityNet(tuple(entities), links, {id: tuple(mentioned) for id, mentioned in by_memory.items()})
 

@@ -41,9 +41,11 @@ def find_themes(found: Mapping[str, MemoryNames]) -> tuple[Theme, ...]:
             theme.memories |= {id, *sources}
             theme.statements |= sources or {id}
             spelled[key].add(name)
-    for id, names in found.items():
-        for key in {_singular(word) for word in names.lower} & themes.keys():
-            themes[key].memories.add(id)
+    said = {word for names in found.values() for word in names.lower} if themes else set[str]()
+    meant = {word: themes[key] for word in said if (key := _singular(word)) in themes}
+    for id, names in found.items() if meant else ():
+        for word in meant.keys() & names.lower:
+            meant[word].memories.add(id)
     kept = {key: theme for key, theme in themes.items() if len(theme.statements) >= _LEAST or len(theme.memories) >= _MENTIONS}
     for key, theme in kept.items():
         theme.name = min(spelled[key], key=lambda name: (len(name), name))

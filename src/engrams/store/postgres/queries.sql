@@ -31,6 +31,10 @@ FROM records AS r LEFT JOIN vectors AS v ON v.owner = r.owner AND v.record = r.n
 WHERE r.owner = ?2 AND r.status IN ('active', 'superseded', 'archived')
 ORDER BY r.number;
 
+-- name: count_owner_vectors
+SELECT models.name, counted.total FROM (SELECT model, count(*) AS total FROM vectors WHERE owner = ? GROUP BY model) AS counted
+JOIN models ON models.id = counted.model;
+
 -- name: shrink
 SELECT 1;
 

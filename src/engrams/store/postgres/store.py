@@ -79,12 +79,12 @@ class PostgresStore(SqlStore):
 
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):
+            with self._database.asking(None) as connection:
+                if not jobqueue.is_claimable(connection, claim):
+                    return None
             job = self._database.write(None, jobqueue.claim, claim)
             if job is not None:
                 return job
-            with self._database.reading(None) as connection:
-                if not jobqueue.is_claimable(connection, claim):
-                    return None
             # Another one is taking a job, or adding to it: until that is done, nobody knows whether it is left.
             time.sleep(_CLAIM_SECONDS)
         return None

@@ -14,7 +14,7 @@ from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, Sto
 from engrams.store.sql import jobqueue, linkqueries, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
-from engrams.store.sql.rowconversion import FIELDS, coerce_field, decode_record, encode_field, encode_json, encode_record, to_history_value
+from engrams.store.sql.rowconversion import FIELDS, coerce_field, encode_field, encode_json, encode_record, to_history_value
 from engrams.text.terms import index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
@@ -22,7 +22,6 @@ BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 """Fields that reads change: no new version, no history, no index update."""
 
 _FIXED = frozenset({"id", "version"})
-_BY_ID = " WHERE id = ? AND owner = ?"
 
 
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
@@ -51,6 +50,7 @@ class BatchCommitter:
         self._used: dict[str, StorageUse] = {}
         self._externals: dict[tuple[str, str], str] = {}
         self._words: dict[str, list[str]] = {}
+        self._read: dict[tuple[str, str], tuple[int, Record]] = {}
         self._unposted: list[tuple[int, list[str]]] = []
         self._dialect.begin(connection)
         kept = all(jobqueue.keep(connection, lease, payload) for lease, payload in batch.progress)
@@ -61,6 +61,7 @@ class BatchCommitter:
         for put in batch.puts:
             self._put(put)
         self._post_terms()
+        self._read_changed()
         for change in batch.changes:
             self._change(change)
         for owner, vector in batch.vectors:
@@ -211,9 +212,21 @@ class BatchCommitter:
 
     # ------------------------------------------------------------------------------------------------------ changes
 
+    def _read_changed(self) -> None:
+        """Read the records to be changed together, each for its first change."""
+        asked: dict[Scope, dict[str, None]] = {}
+        for change in self._batch.changes:
+            asked.setdefault(change.owner, {})[self._stored_id(change.id)] = None
+        for owner, ids in asked.items():
+            self._enter(owner)
+            found = recordqueries.get_numbered(self._connection, owner, list(ids))
+            self._read |= {(owner.key, record.id): (number, record) for number, record in found}
+
     def _change(self, change: RecordChange) -> None:
         self._enter(change.owner)
-        number, record = self._fetch_record(change.owner, self._stored_id(change.id))
+        id = self._stored_id(change.id)
+        read = (self._owner, id)
+        number, record = self._read.pop(read) if read in self._read else self._fetch_record(change.owner, id)
         version = self._versions.setdefault(number, record.version)
         if change.expect is not None and change.expect not in (version, record.version):
             raise ConflictError(f"{change.id} is at version {record.version}, not {change.expect}.")
@@ -234,11 +247,9 @@ class BatchCommitter:
         return self._stored_id(found) if name == "superseded_by" else found
 
     def _fetch_record(self, owner: Scope, id: str) -> tuple[int, Record]:
-        found = fetch_first(self._connection, "number_of", id, owner.key)
-        if found is None or found[1] == Status.PURGED:
-            raise NotFoundError(f"There is no record {id!r} here.")
-        (row,) = fetch_composed(self._connection, query("select_records") + _BY_ID, (id, owner.key))
-        return found[0], decode_record(row)
+        for number, record in recordqueries.get_numbered(self._connection, owner, [id]):
+            return number, record
+        raise NotFoundError(f"There is no record {id!r} here.")
 
     def _apply_fields(self, number: int, record: Record, fresh: Mapping[str, Any], action: str, reason: str = "") -> None:
         after = replace(record, **fresh, version=record.version + 1)

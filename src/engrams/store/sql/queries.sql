@@ -233,7 +233,8 @@ ORDER BY r.changed;
 SELECT DISTINCT scope FROM tallies WHERE status <> 'purged' ORDER BY scope;
 
 -- name: scopes_of
-SELECT DISTINCT scope FROM tallies WHERE owner = ? AND status <> 'purged' ORDER BY scope;
+SELECT scope, CAST(sum(CASE status WHEN 'active' THEN total ELSE 0 END) AS BIGINT) FROM tallies
+WHERE owner = ? AND status <> 'purged' GROUP BY scope ORDER BY scope;
 
 -- name: tally_kinds
 SELECT status, kind, layer, tier, CAST(sum(total) AS BIGINT) FROM tallies;
@@ -247,6 +248,10 @@ SELECT speaker, CAST(sum(total) AS BIGINT) FROM tallies WHERE owner = ? AND stat
 
 -- name: count_vectors
 SELECT models.name, count(*) FROM vectors JOIN models ON models.id = vectors.model GROUP BY models.name;
+
+-- name: count_owner_vectors
+SELECT models.name, count(*) FROM records JOIN vectors ON vectors.record = records.number JOIN models ON models.id = vectors.model
+WHERE records.owner = ? GROUP BY models.name;
 
 -- name: count_reached_vectors
 SELECT models.name, count(*) FROM records JOIN (SELECT record, model FROM vectors) AS embedded ON embedded.record = records.number

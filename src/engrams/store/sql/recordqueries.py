@@ -43,9 +43,18 @@ def get_records(connection: SqlConnection, owner: Scope, ids: Sequence[str]) -> 
     return tuple(found[name] for name in ids if name in found)
 
 
-def build_selection(name: str) -> str:
-    """Build the statement for the records that a named query finds."""
-    return f"SELECT {', '.join(FIELDS)} FROM ({query(name)}) AS found"  # noqa: S608 - column names come from the fields of Record
+def get_numbered(connection: SqlConnection, owner: Scope, ids: Sequence[str]) -> list[tuple[int, Record]]:
+    """Records that are not purged, with their numbers."""
+    text = build_selection("records_of_ids", "number", *FIELDS)
+    rows = fetch_composed(connection, text, (json.dumps(list(ids), ensure_ascii=False), owner.key))
+    found = [(row[0], decode_record(row[1:])) for row in rows]
+    return [(number, record) for number, record in found if record.status is not Status.PURGED]
+
+
+def build_selection(name: str, *columns: str) -> str:
+    """Build the statement for the records that a named query finds.
+    ``columns``: those of ``FIELDS``, if none are named."""
+    return f"SELECT {', '.join(columns or FIELDS)} FROM ({query(name)}) AS found"  # noqa: S608 - column names come from the fields of Record
 
 
 def find_changed(connection: SqlConnection, owner: Scope, after: int, limit: int) -> ChangedRecords:
@@ -100,8 +109,14 @@ def find_unembedded(connection: SqlConnection, model: str, after: str, limit: in
 
 def list_scopes(connection: SqlConnection, owner: Scope | None) -> tuple[Scope, ...]:
     """Scopes that hold records."""
-    rows = fetch_all(connection, "every_scope") if owner is None else fetch_all(connection, "scopes_of", owner.key)
-    return tuple(Scope.parse(key) for (key,) in rows)
+    if owner is not None:
+        return tuple(count_scopes(connection, owner))
+    return tuple(Scope.parse(key) for (key,) in fetch_all(connection, "every_scope"))
+
+
+def count_scopes(connection: SqlConnection, owner: Scope) -> dict[Scope, int]:
+    """Active records of each of the owner's scopes that hold records."""
+    return {Scope.parse(key): number for key, number in fetch_all(connection, "scopes_of", owner.key)}
 
 
 def build_speakers(seen: ScopeReach) -> tuple[str, tuple[Any, ...]]:
@@ -127,6 +142,9 @@ def count_records(connection: SqlConnection, seen: ScopeReach | None) -> Mapping
             _add_count(found["active_layers"], axes[1], total)
     if seen is None:
         found["model"] = dict(fetch_all(connection, "count_vectors"))
+    elif seen.tree and seen.owner in seen.scopes:
+        # What was purged has no vector, so nobody need look at the records.
+        found["model"] = dict(fetch_all(connection, "count_owner_vectors", seen.owner.key))
     else:
         text = f"{query('count_reached_vectors')} AND {within.text} GROUP BY models.name"
         found["model"] = dict(fetch_composed(connection, text, within.values))

@@ -98,6 +98,10 @@ class SqlStore:
         with self._database.asking(owner) as connection:
             return recordqueries.list_scopes(connection, owner)
 
+    def count_scopes(self, owner: Scope) -> Mapping[Scope, int]:
+        with self._database.asking(owner) as connection:
+            return recordqueries.count_scopes(connection, owner)
+
     def storage(self, owner: Scope) -> StorageUse:
         with self._database.asking(owner) as connection:
             return recordqueries.measure_storage(connection, owner)

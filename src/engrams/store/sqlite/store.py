@@ -77,6 +77,8 @@ class SqliteStore(SqlStore):
             return self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        if not ids:
+            return ()
         with self._database.asking(owner) as connection:
             return self._decoded.get_records(connection, self._database.generation, owner, ids)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -76,14 +77,13 @@ def projects(options: GlobalOptions) -> None:
     """List projects and how many active memories each has.
 
     The row without a name counts what was said outside of any project."""
-    from engrams.ports import ScopeReach
+    from engrams.types import Scope
 
     with options.open(reads=True) as (engine, labels):
-        found: dict[str, list[Scope]] = {}
-        for scope in engine.scopes(labels):
-            found.setdefault(_find_project(scope), []).append(scope)
-        reaches = {name: ScopeReach(some[0].owner, tuple(some)) for name, some in sorted(found.items())}
-        counts = {name: engine.inspect.counts(reach)["status"].get("active", 0) for name, reach in reaches.items()}
+        found = Counter[str]()
+        for scope, number in engine.inspect.count_scopes(Scope.of(labels).owner).items():
+            found[_find_project(scope)] += number
+        counts = dict(sorted(found.items()))
     if options.json:
         emit({"projects": [{"name": name, "memories": number} for name, number in counts.items()]})
     elif counts:

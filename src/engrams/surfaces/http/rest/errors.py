@@ -229,6 +229,8 @@ def matches_etag(header: str, version: int) -> bool:
 
 def to_json(value: Json) -> Json:
     """Convert values of a history or trace to JSON."""
+    if type(value) is str:
+        return value
     match value:
         case dict():
             return {str(name): to_json(held) for name, held in value.items()}

@@ -270,8 +270,9 @@ class PurgeResponse(AffectedMessagesResponse):
 
 
 def to_choice(found: PurgeCandidate) -> PurgeCandidateResponse:
-    reach = AffectedMessagesResponse.model_validate(found.report)
-    return PurgeCandidateResponse(memory=to_memory(found.record), certain=found.certain, **reach.model_dump())
+    report = found.report
+    values = {"memory": to_memory(found.record), "certain": found.certain}
+    return PurgeCandidateResponse.model_validate({**values, "sources": report.sources, "also_said_in": report.also_said_in})
 
 
 _NAMES = tuple(item.name for item in fields(Record))
@@ -280,12 +281,13 @@ _read_fields, _read_provenance = attrgetter(*_NAMES), attrgetter(*_PROVENANCE)
 
 
 def to_memory(record: Record) -> MemoryResponse:
-    values = dict(zip(_NAMES, _read_fields(record), strict=True))
+    values: dict[str, Any] = dict(zip(_NAMES, _read_fields(record), strict=True))
+    values["basis"] = find_basis(record)
     values["scope"] = record.scope.labels
     values["evidence"] = [{"quote": each.quote, "source": each.source, "speaker": each.speaker} for each in record.evidence]
     values["provenance"] = to_json(dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True)))
     values["meta"] = to_json(dict(record.meta))
-    return MemoryResponse.model_validate({**values, "basis": find_basis(record)})
+    return MemoryResponse.model_validate(values)
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryResponse:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
-from engrams.ports import ScopeReach
 from engrams.settings import SettingInfo, Settings, describe
 from engrams.surfaces.http.requestobservers import MINUTES, ActivityMinuteCounts, OwnerActivityChart
 from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller, ScopedCaller
@@ -170,9 +169,9 @@ def _add_process_routes(routes: APIRouter) -> None:
 
 
 def _count_by_scope(caller: IdentifiedCaller) -> dict[str, int]:
-    seen = [scope for scope in caller.engine.scopes(caller.owner) if caller.scope.is_owner or scope in caller.scope.chain()]
-    counted = ((scope, caller.engine.inspect.counts(ScopeReach(caller.owner, (scope,)))["status"]) for scope in seen[:_SCOPES])
-    return {scope.key: status.get("active", 0) for scope, status in counted}
+    held = caller.engine.inspect.count_scopes(caller.owner)
+    seen = [scope for scope in held if caller.scope.is_owner or scope in caller.scope.chain()]
+    return {scope.key: held[scope] for scope in seen[:_SCOPES]}
 
 
 def _to_setting(settings: Settings, info: SettingInfo) -> SettingResponse:

@@ -50,9 +50,11 @@ def worker(home: Path, url: str, *words: str, **settings: object) -> Iterator[su
 
 
 class KeptConnections:
-    """A caller's connections to several addresses, each kept open between its calls."""
+    """A caller's connections to several addresses, each kept open between its calls.
+    ``headers``: of the last answer, by their lower names."""
 
     def __init__(self) -> None:
+        self.headers: dict[str, str] = {}
         self._open: dict[str, HTTPConnection] = {}
 
     def send(self, address: str, method: str, path: str, user: str, body: Any = None) -> tuple[int, str]:
@@ -63,6 +65,7 @@ class KeptConnections:
         given = None if body is None else json.dumps(body).encode()
         connection.request(method, path, given, {"Content-Type": "application/json", "X-Engrams-User": user})
         answer = connection.getresponse()
+        self.headers = {name.lower(): value for name, value in answer.getheaders()}
         return answer.status, answer.read().decode()
 
     def close(self) -> None:

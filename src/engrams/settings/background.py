@@ -51,7 +51,9 @@ class SessionSettings(SettingsSection):
         description="Sessions that end when the engine closes. led: those that a caller began. all: also those that turns began.",
     )
     shutdown_seconds: float = Field(
-        10.0, ge=0, description="At close: seconds for models to answer and for sessions to end. The rest is left to the next start."
+        10.0,
+        ge=0,
+        description="At close: seconds for models and requests to be answered and for sessions to end. The rest is left to the next start.",
     )
     mode: Literal["local", "synced"] = Field(
         "local",

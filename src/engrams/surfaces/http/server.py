@@ -31,7 +31,6 @@ from engrams.surfaces.http.requestobservers import start_export
 from engrams.surfaces.http.serverrole import ServerRole
 from engrams.surfaces.http.serverworkers import WorkerPlan, WorkerSupervisor, require_shareable, unlock
 
-_SHUTDOWN_SECONDS = 10
 _FIRST_KEY = "Make one: `engrams keys add NAME --user WHOSE --right read --right write --right proxy`."
 _BACKLOG = 2048
 _HEAD_BYTES = 1 << 16
@@ -79,7 +78,7 @@ def serve_home(
         links = WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers) if worker else None
         role = ServerRole(worker is None or worker.number == 0, links)
         app = create_app(engine, settings, role=role)
-        runner = create_server(app, settings.serve, listener if worker else None)
+        runner = create_server(app, settings.serve, listener if worker else None, settings.sessions.shutdown_seconds)
         ready()
         _exit_on_term()
         if role.leads:
@@ -168,10 +167,12 @@ class _HandedServer(uvicorn.Server):
         return made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
 
-def create_server(app: FastAPI, settings: ServeSettings | None = None, hand: socket.socket | None = None) -> uvicorn.Server:
+def create_server(
+    app: FastAPI, settings: ServeSettings | None = None, hand: socket.socket | None = None, grace: float = 10.0
+) -> uvicorn.Server:
     """Create a uvicorn server without its own headers and access log.
 
-    ``hand``: it takes connections from there, and listens nowhere."""
+    ``hand``: it takes connections from there, and listens nowhere. ``grace``: seconds that requests have to end when it stops."""
     serve = settings or ServeSettings()
     timed = type("TimedProtocol", (_TimedProtocol,), {"receive": serve.receive_seconds})
     config = uvicorn.Config(
@@ -183,7 +184,7 @@ def create_server(app: FastAPI, settings: ServeSettings | None = None, hand: soc
         ws="none",
         http=timed,
         timeout_keep_alive=math.ceil(serve.idle_seconds),
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        timeout_graceful_shutdown=max(1, math.ceil(grace)),
     )
     return uvicorn.Server(config) if hand is None else _HandedServer(config, hand)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -80,6 +81,10 @@ class TelemetryMiddleware:
         start, began = time.time_ns(), time.perf_counter()
         try:
             await self._app(scope, receive, tell)
+        except asyncio.CancelledError:
+            if status:
+                raise
+            await to_problem(errors.ClosedError("The server stops, and cut this off before its end.", hint=_CUT_OFF))(scope, receive, tell)
         except Exception:
             if not status:
                 await internal_error()(scope, receive, tell)
@@ -127,6 +132,9 @@ _HINTS = {"`engrams list` shows the ids.": "GET /v1/memories lists them with the
 """Hints that name a command -> the request that does it."""
 
 
+_CUT_OFF = "Send it again: with an `Idempotency-Key` or an `external_id` nothing is stored twice."
+
+
 def status_of(fault: errors.EngramsError) -> int:
     """Return the HTTP status of an error by its nearest class."""
     return next((_STATUS[kind] for kind in type(fault).__mro__ if kind in _STATUS), 500)
@@ -140,6 +148,8 @@ def to_problem(fault: errors.EngramsError) -> Response:
             status = 507
         else:
             headers["retry-after"] = str(math.ceil(fault.retry_after))
+    elif isinstance(fault, errors.ClosedError):
+        headers["retry-after"] = "1"
     body = {
         "type": "about:blank",
         "title": type(fault).__name__,

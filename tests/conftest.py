@@ -18,7 +18,7 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 _QUICK = {
     ("store", f"test_{name}")
     for name in ("commit", "search", "jobs", "sessions", "ownerstate", "quota", "fleet", "roundtrips", "ownerplans", "spoken", "webhooks")
-}
+} | {("tests", "test_apikeys"), ("logs", "test_auditlog")}
 _ENDED = pytest.StashKey[bool]()
 _LONGEST, _LONGEST_SLOW = 180.0, 7200.0
 """Seconds after which a test on Postgres is ended."""

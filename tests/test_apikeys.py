@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.fleetplaces import Place
+from tests.fleetplaces import place as place
 
 from engrams.apikeys import PREFIX, RIGHTS, ApiKeyStore
 from engrams.errors import InputError, NotFoundError, StoreError
@@ -22,8 +25,8 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def ring(home: Path) -> ApiKeyStore:
-    return ApiKeyStore.open(home)
+def ring(place: Place) -> ApiKeyStore:
+    return place.open_keys()
 
 
 def test_a_key_opens_what_it_was_made_for(ring: ApiKeyStore, clock: SettableClock) -> None:
@@ -35,11 +38,17 @@ def test_a_key_opens_what_it_was_made_for(ring: ApiKeyStore, clock: SettableCloc
     assert secret.startswith(PREFIX)
 
 
-def test_only_a_hash_is_kept(ring: ApiKeyStore, clock: SettableClock, home: Path) -> None:
-    """The key stands in no file; its file is closed to others."""
-    _, secret = ring.add("ci", ANN, ("read",), clock())
+def test_only_a_hash_is_kept(ring: ApiKeyStore, clock: SettableClock, place: Place) -> None:
+    """The key stands nowhere, and its id does."""
+    key, secret = ring.add("ci", ANN, ("read",), clock())
+    kept = place.read_everything()
+    assert key.id in kept and secret not in kept and secret.split("_", 2)[2] not in kept
+
+
+def test_a_file_of_a_key_is_closed_to_others(home: Path, clock: SettableClock) -> None:
+    """Only its owner may read it."""
+    ApiKeyStore.open(home).add("ci", ANN, ("read",), clock())
     (file,) = (home / "keys").iterdir()
-    assert secret not in file.read_text() and secret.split("_", 2)[2] not in file.read_text()
     assert [stat.S_IMODE(path.stat().st_mode) for path in (home / "keys", file)] == [0o700, 0o600]
 
 
@@ -59,18 +68,46 @@ def test_expiry_is_exact(ring: ApiKeyStore, clock: SettableClock) -> None:
     clock.forward(days=1, seconds=-1)
     assert ring.find(secret, clock())
     clock.forward(1)
-    assert ring.find(secret, clock()) is None
+    assert ring.find(secret, clock()) is None and ring.recall(secret, clock()) is None
 
 
-def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: SettableClock, home: Path) -> None:
-    """Another ring on the same home sees it at once; revoking twice keeps the first time."""
+def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: SettableClock, place: Place) -> None:
+    """Another ring on the same memory sees it at once; revoking twice, also from another one, keeps the first time."""
     made, secret = ring.add("ci", ANN, ("read",), clock())
-    other = ApiKeyStore.open(home)
+    other = place.open_keys()
     assert other.find(secret, clock())
     first = ring.revoke(made.id, clock())
     assert other.find(secret, clock()) is None
     clock.forward(days=1)
-    assert ring.revoke(made.id, clock()).revoked_at == first.revoked_at
+    assert {one.revoke(made.id, clock()).revoked_at for one in (ring, other)} == {first.revoked_at}
+    assert [key.revoked_at for key in other.list()] == [first.revoked_at]
+
+
+def test_a_key_that_a_server_was_asked_for_is_recalled_for_a_second(
+    place: Place, ring: ApiKeyStore, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look-up counts for less than a second, and only that of a live key; files are looked at each time."""
+    made, secret = ring.add("ci", ANN, ("read",), clock())
+    passed = [0.0]
+    monkeypatch.setattr("engrams.apikeys.time.monotonic", lambda: passed[0])
+    assert ring.recall(secret, clock()) is None
+    assert ring.find(secret, clock()) == made
+    assert ring.recall(secret, clock()) == (made if place.url else None)
+    assert ring.recall(secret[:-1] + ("a" if secret[-1] != "a" else "b"), clock()) is None
+    place.open_keys().revoke(made.id, clock())
+    passed[0] = 1.0
+    assert ring.recall(secret, clock()) is None and ring.find(secret, clock()) is None
+    assert ring.recall(secret, clock()) is None
+
+
+def test_nothing_makes_a_revoked_key_live(place: Place, ring: ApiKeyStore, clock: SettableClock) -> None:
+    """Saving an older state of a key again, as a move does, neither revives it nor changes whom it opens."""
+    made, secret = ring.add("ci", ANN, ("read",), clock())
+    ring.revoke(made.id, clock())
+    table = ring._table
+    assert table.save_key(replace(made, rights=("admin",), owner=Scope(("user", "bob")))) == table.find_key(made.id)
+    assert ring.find(secret, clock()) is None
+    assert [(key.owner, key.rights) for key in place.open_keys().list()] == [(ANN, ("read",))]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +136,9 @@ def test_wrong_rights_and_owners(ring: ApiKeyStore, clock: SettableClock) -> Non
         ring.add("ci", ANN.within("project", "x"), RIGHTS, clock())
 
 
-def test_a_damaged_file_opens_nothing_and_says_so(ring: ApiKeyStore, clock: SettableClock, home: Path) -> None:
+def test_a_damaged_file_opens_nothing_and_says_so(clock: SettableClock, home: Path) -> None:
     """A key whose file cannot be read is an error, never an open door."""
+    ring = ApiKeyStore.open(home)
     made, secret = ring.add("ci", ANN, ("read",), clock())
     path = home / "keys" / f"{made.id}.json"
     for text in ("{", "[]", json.dumps({"id": made.id})):

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +31,9 @@ metrics, the audit log of everybody, the safety log, everybody's feedback, reset
 _PARCELS = 50
 """Parts of a quota that a process takes at once: small ones request by request, large ones without a write for each."""
 _MOST = 10_000
-"""Owners and keys whose parcels are held."""
+"""Owners and keys whose parcels are held, and keys that were looked up."""
+_FRESH_SECONDS = 1.0
+"""Time for which a key that a server was asked for counts as it was then."""
 _TIMES = ("created_at", "expires_at", "revoked_at")
 _LIMITS = ("minute_requests", "daily_requests")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -43,6 +46,8 @@ class ApiKeyStore:
 
     def __init__(self, table: ApiKeyTable) -> None:
         self._table = table
+        self._lock = Lock()
+        self._found: OrderedDict[str, tuple[float, ApiKey]] = OrderedDict()
 
     @classmethod
     def open(cls, home: Path) -> ApiKeyStore:
@@ -53,6 +58,13 @@ class ApiKeyStore:
     def is_remote(self) -> bool:
         """True where ``find`` waits for a server."""
         return self._table.is_remote
+
+    def recall(self, secret: str, now: datetime) -> ApiKey | None:
+        """Return a live key that ``find`` looked up within a second.
+
+        It waits for nothing; None: ask ``find``."""
+        at, key = self._found.get(_hash_secret(secret), (0.0, None))
+        return key if key is not None and time.monotonic() - at < _FRESH_SECONDS and key.is_live(now) else None
 
     def add(
         self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0, requests: tuple[int, int] = (0, 0)
@@ -86,11 +98,20 @@ class ApiKeyStore:
 
     def find(self, secret: str, now: datetime) -> ApiKey | None:
         """Find the live key for a secret; None for other text."""
-        shape = _KEY.fullmatch(secret)
+        shape, asked = _KEY.fullmatch(secret), time.monotonic()
         key = self._table.find_key(shape.group(1)) if shape else None
         if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.is_live(now):
             return None
+        if self.is_remote:
+            self._keep(key, asked)
         return key
+
+    def _keep(self, key: ApiKey, asked: float) -> None:
+        with self._lock:
+            self._found[key.digest] = (asked, key)
+            self._found.move_to_end(key.digest)
+            while len(self._found) > _MOST:
+                self._found.popitem(last=False)
 
     def close(self) -> None:
         self._table.close()

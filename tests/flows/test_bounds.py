@@ -28,7 +28,8 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
     "apikeys._MOST": 10_000,
-    "logs.auditlog._HELD": 1_000,
+    "logs.auditfiles._HELD": 1_000,
+    "logs.auditlog._MOST_WAITING": 10_000,
     "models.rerank.listwise._SESSIONS": 1_000,
     "read.entities.entityindex._MOST": 50_000,
     "read.entities.entityindex._NETS": 16,

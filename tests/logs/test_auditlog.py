@@ -9,12 +9,18 @@ import sys
 import threading
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.fleetplaces import Place
+from tests.fleetplaces import place as place
+from tests.surfaces.fleet import eventually
 
 from engrams import build
-from engrams.logs import AuditLog
+from engrams.errors import StoreError
+from engrams.logs import AuditLog, auditlog
 from engrams.logs.auditfiles import AuditEventFiles
+from engrams.ports import AuditEventBatch, AuditLogEntry
 from engrams.settings import Settings
 from engrams.testing import SettableClock
 
@@ -26,7 +32,14 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def log(tmp_path: Path, clock: SettableClock) -> AuditLog:
+    """A log in files."""
     return AuditLog(AuditEventFiles(tmp_path / "audit"), clock, 14)
+
+
+@pytest.fixture
+def any_log(place: Place, clock: SettableClock) -> AuditLog:
+    """A log in files, and one in tables."""
+    return place.open_log(clock)
 
 
 @pytest.mark.covers("S3.71")
@@ -47,23 +60,63 @@ def test_nothing_is_there_before_the_first_event(log: AuditLog, tmp_path: Path) 
     assert not (tmp_path / "audit").exists()
 
 
-def test_newest_first_and_only_what_is_asked_for(log: AuditLog, clock: SettableClock) -> None:
-    """Events are filtered by owner, action and day, and cut at the limit."""
+def test_newest_first_and_only_what_is_asked_for(place: Place, clock: SettableClock) -> None:
+    """Events of two processes are filtered by owner, action and day, and cut at the limit; any process lists them whole."""
+    logs = place.open_log(clock), place.open_log(clock)
     for number in range(4):
-        log.note("memory.add" if number % 2 else "memory.purge", owner=f"user/{number // 2}", target=str(number))
+        logs[number % 2].note("memory.add" if number % 2 else "memory.purge", owner=f"user/{number // 2}", target=str(number), number=7)
         clock.forward(hours=9)
-    assert [entry.target for entry in log.entries()] == ["3", "2", "1", "0"]
-    assert [entry.target for entry in log.entries(owner="user/0")] == ["1", "0"]
-    assert [entry.target for entry in log.entries(action="memory.p")] == ["2", "0"]
-    assert [entry.target for entry in log.entries(day=date(2026, 3, 11))] == ["3", "2"]
-    assert [entry.target for entry in log.entries(limit=1)] == ["3"]
+    for one in logs:
+        one.flush()
+    for log in (*logs, place.open_log(clock)):
+        assert [entry.target for entry in log.entries()] == ["3", "2", "1", "0"]
+        assert [entry.target for entry in log.entries(owner="user/0")] == ["1", "0"]
+        assert [entry.target for entry in log.entries(action="memory.p")] == ["2", "0"]
+        assert [entry.target for entry in log.entries(action="mem")] == ["3", "2", "1", "0"]
+        assert [entry.target for entry in log.entries(action="memory.p", day=date(2026, 3, 11), limit=5)] == ["2"]
+        assert [entry.target for entry in log.entries(owner="user/1", action="memory.a")] == ["3"]
+        assert log.entries(action="n") == log.entries(action="k") == log.entries(owner="user/2") == ()
+        assert [entry.target for entry in log.entries(day=date(2026, 3, 11))] == ["3", "2"]
+        assert [entry.target for entry in log.entries(limit=1)] == ["3"]
+        assert log.days() == ("2026-03-10", "2026-03-11")
+        entry = AuditLogEntry("2026-03-11T11:00:00+00:00", "memory.add", "local", "user/1", "3", "done", 7)
+        assert log.entries(limit=1) == (entry,)
 
 
-def test_long_days_are_read_from_their_end(log: AuditLog) -> None:
-    """A file of many blocks gives every line once, in order."""
+def test_what_is_too_old_is_erased(any_log: AuditLog, clock: SettableClock) -> None:
+    """A sweep leaves the last fourteen days, the current one among them."""
+    for _ in range(20):
+        any_log.note("memory.add", owner="user/ann")
+        clock.forward(days=1)
+    clock.back(days=1)
+    any_log.flush()
+    any_log.sweep()
+    assert any_log.days() == tuple(f"2026-03-{day:02}" for day in range(16, 30))
+    assert len(any_log.entries()) == 14
+
+
+def test_an_end_writes_what_waits(place: Place, clock: SettableClock) -> None:
+    """A process that ends right after an event has written it, and nothing twice; ending twice is no error."""
+    for number in range(3):
+        log = place.open_log(clock)
+        log.note("key.add", target=str(number))
+        log.close()
+        log.close()
+    assert sorted(entry.target for entry in place.open_log(clock).entries()) == ["0", "1", "2"]
+
+
+def test_events_are_written_within_a_second(place: Place, clock: SettableClock) -> None:
+    """Nobody has to ask for it."""
+    place.open_log(clock).note("memory.add")
+    other = place.open_log(clock)
+    eventually(lambda: len(other.entries()) == 1, 10)
+
+
+def test_long_days_are_read_from_their_end(any_log: AuditLog) -> None:
+    """A file of many blocks gives every line once, in order; so does a table, of events of one moment."""
     for number in range(3000):
-        log.note("memory.add", owner="user/" + "x" * 50, target=str(number))
-    assert [int(entry.target) for entry in log.entries(limit=5000)] == list(range(2999, -1, -1))
+        any_log.note("memory.add", owner="user/" + "x" * 50, target=str(number))
+    assert [int(entry.target) for entry in any_log.entries(limit=5000)] == list(range(2999, -1, -1))
 
 
 def test_a_line_that_a_crash_cut_off_is_passed_over(log: AuditLog, tmp_path: Path) -> None:
@@ -75,16 +128,17 @@ def test_a_line_that_a_crash_cut_off_is_passed_over(log: AuditLog, tmp_path: Pat
     assert [entry.action for entry in log.entries()] == ["b", "a"]
 
 
-def test_many_writers_lose_nothing(log: AuditLog, tmp_path: Path) -> None:
-    """Threads, and another process on the same files, write whole lines."""
+def test_many_writers_lose_nothing(any_log: AuditLog, place: Place) -> None:
+    """Threads, and another process on the same memory, write whole events, also the same one at the same moment."""
+    log = any_log
     code = f"""
-from pathlib import Path
-from engrams.logs import AuditLog
-from engrams.logs.auditfiles import AuditEventFiles
+from engrams import build
+from engrams.settings import load
 from engrams.testing import SettableClock
-log = AuditLog(AuditEventFiles(Path({str(tmp_path / "audit")!r})), SettableClock("2026-03-10T08:00"), 14)
+log = build.audit(load({{"home": {str(place.settings.home)!r}, "store.url": {place.url!r}}}).settings, SettableClock("2026-03-10T08:00"))
 for number in range(300):
     log.note("there", target=str(number))
+log.close()
 """
     other = subprocess.Popen([sys.executable, "-c", code])
     threads = [threading.Thread(target=lambda: [log.note("here") for _ in range(100)]) for _ in range(4)]
@@ -102,6 +156,16 @@ def test_only_its_owner_may_read_it(log: AuditLog, tmp_path: Path) -> None:
     log.note("a")
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "audit", tmp_path / "audit" / "2026-03-10.jsonl")]
     assert modes == [0o700, 0o600]
+
+
+def test_hostile_words_come_back(any_log: AuditLog) -> None:
+    """Line ends, NUL and very long ids are kept as they are; a lone surrogate may be a question mark."""
+    targets = ["a\nb", "\0", "\ud800", "\u202e", "\x01\x02", "x" * 10_000]
+    for target in targets:
+        any_log.note("a", target=target, request=target)
+    kept = [entry.target.replace("\ud800", "?") for entry in reversed(any_log.entries())]
+    assert kept == [target[:200].replace("\ud800", "?") for target in targets]
+    assert any_log.lost == 0
 
 
 def test_hostile_words_stay_one_line(log: AuditLog, tmp_path: Path) -> None:
@@ -123,8 +187,64 @@ def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: Settab
     assert "audit log" in caplog.text and "user/" not in caplog.text
 
 
-def test_a_clock_that_goes_back(log: AuditLog, clock: SettableClock) -> None:
+class StallingTable:
+    """Events at a server that does not answer until it is let go, or that takes a batch and loses its answer."""
+
+    is_remote = True
+
+    def __init__(self) -> None:
+        self.fails, self.written = True, dict[int, str]()
+        self.answers_late = False
+
+    def append_events(self, batch: AuditEventBatch) -> None:
+        if not self.fails or self.answers_late:
+            self.written |= {batch.number + place: entry.target for place, entry in enumerate(batch.entries)}
+        if self.fails:
+            raise StoreError("It does not answer.")
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def stalling(clock: SettableClock) -> tuple[Any, AuditLog]:
+    table: Any = StallingTable()
+    return table, AuditLog(table, clock, 14)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_events_wait_for_a_server_that_is_away(stalling: tuple[Any, AuditLog], late: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """While it is away nobody is told but the program's log, once; when it is back each event is written once and in order, also where
+    it had taken some and its answer was lost."""
+    table, log = stalling
+    table.answers_late = late
+    for number in range(1200):
+        log.note("a", target=str(number))
+        if number % 400 == 0:
+            assert not log.flush()
+    table.fails = False
+    assert log.flush()
+    assert [table.written[number] for number in sorted(table.written)] == [str(number) for number in range(1200)]
+    assert (log.lost, len(caplog.records)) == (0, 1)
+    log.close()
+
+
+def test_what_never_went_to_a_server_is_counted(stalling: tuple[Any, AuditLog], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than a bound of events waits; those beyond it, and at the end those that wait, are lost and counted."""
+    table, log = stalling
+    monkeypatch.setattr(auditlog, "_MOST_WAITING", 10)
+    for number in range(15):
+        log.note("a", target=str(number))
+    assert log.lost >= 4
+    log.close()
+    assert log.lost == 15
+    log.note("a")
+    assert log.lost == 16 and table.written == {}
+
+
+def test_a_clock_that_goes_back(any_log: AuditLog, clock: SettableClock) -> None:
     """Events go to the day that the clock says; none is lost."""
+    log = any_log
     log.note("a")
     clock.back(days=2)
     log.note("b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,36 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
         build.move_memory(here, url, clock.now, lambda *_: None)
     for one in (store, served, again):
         one.close()
+
+
+def test_keys_and_events_go_along(home: Path) -> None:
+    """Keys open the same on Postgres and back in the home, revoked ones stay so on both sides, and each event is there once, also when a
+    move is repeated or both sides went on."""
+    url, owner, rights = postgres.empty_database(), ALICE, ("read", "write")
+    here = engrams.settings.load({"home": str(home)}).settings
+    there = engrams.settings.load({"home": str(home), "store.url": url}).settings
+    with closing(build.keys(here)) as keys, closing(build.audit(here)) as log:
+        (kept, secret), (ended, old), (gone, late) = (keys.add(name, owner, rights, clock.now(), 0, (5, 9)) for name in "abc")
+        keys.revoke(ended.id, clock.now())
+        for number in range(3):
+            log.note("memory.add", owner=owner.key, target="same" if number else "\ud800", number=number // 2)
+        expected = keys.list()
+    for _ in range(2):
+        assert build.move_memory(here, url, clock.now, lambda *_: None).items() >= {"keys": 3, "events": 3}.items()
+    with closing(build.keys(there)) as keys, closing(build.audit(there)) as log:
+        assert keys.list() == expected
+        assert keys.find(secret, clock.now()) == kept and keys.find(old, clock.now()) is None
+        assert sorted((entry.target, entry.number) for entry in log.entries()) == [("?", 0), ("same", 0), ("same", 1)]
+        revoked = keys.revoke(gone.id, clock.now())
+        log.note("key.revoke", target=gone.id)
+    for _ in range(2):
+        build.move_memory(there, str(home / "memory.db"), clock.now, lambda *_: None)
+        build.move_memory(here, url, clock.now, lambda *_: None)
+    for settings in (here, there):
+        with closing(build.keys(settings)) as keys, closing(build.audit(settings)) as log:
+            assert keys.find(secret, clock.now()) == kept
+            assert keys.find(late, clock.now()) is None and revoked in keys.list()
+            assert [entry.action for entry in log.entries()] == ["key.revoke", *["memory.add"] * 3]
 
 
 def test_a_move_that_was_cut_goes_on(home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.store import postgres
 
 import engrams
-from engrams import Turn
+from engrams import Turn, build
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 ANN = ("user", "ann")
@@ -52,6 +53,8 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         memory.restore(said.id, scope=ANN)
         memory.sessions.end("s", scope=ANN)
         memory.purge(said.id, scope=ANN)
+        with closing(build.audit(memory.settings, store=memory.store)) as log:
+            log.entries(owner="user/ann", action="memory.")
     return seen
 
 
@@ -111,8 +114,6 @@ def test_every_statement_of_an_owner_runs_on_one_partition(home: Path, monkeypat
     """Whatever is written, searched and read of an owner touches one partition of each table, once the plan begins to run."""
     import psycopg
 
-    from engrams import build
-
     url = postgres.make_database()
     build.migrate_store(url)
     statements = collect(url, home, monkeypatch)
@@ -136,6 +137,47 @@ def test_every_statement_of_an_owner_runs_on_one_partition(home: Path, monkeypat
             if len({name.partition("_part")[0] for name in parts}) < len(parts):
                 wide.append((sorted(parts), text))
     assert wide == [] and len(touched) > 8
+
+
+def find_plan(connection: Any, text: str) -> list[dict[str, Any]]:
+    """The nodes of a plan that does not know its values, from the root."""
+
+    def walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield node
+        for child in node.get("Plans", ()):
+            yield from walk(child)
+
+    ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()).fetchall()
+    return list(walk(plan[0]["Plan"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "indexes"),
+    [
+        ("find_key", "fleet", {"api_keys_pkey"}),
+        ("list_events", "fleet", {"audit_events_at"}),
+        ("list_owner_events", "service", {"audit_events_pkey"}),
+        ("list_action_events", "fleet", {"audit_events_action"}),
+        ("list_event_days", "fleet", {"audit_events_at"}),
+        ("read_events", "fleet", {"audit_events_at"}),
+        ("drop_events", "fleet", {"audit_events_at"}),
+    ],
+)
+def test_keys_and_events_are_found_by_an_index(name: str, role: str, indexes: set[str]) -> None:
+    """A key is looked up by its id; events are listed by an index in its order, so that the newest ones cost the same in any log."""
+    import psycopg
+
+    from engrams.store.postgres.sqltranslation import translate
+    from engrams.store.sql.namedqueries import load_queries
+
+    with psycopg.connect(postgres.empty_database(), autocommit=True) as connection:
+        for setting in ("search_path = engrams", "enable_seqscan = off", "enable_bitmapscan = off", f"role = engrams_{role}"):
+            connection.execute(f"SET {setting}".encode())
+        nodes = find_plan(connection, translate(load_queries("engrams.store.postgres.fleet")[name]).text)
+    assert {node["Index Name"] for node in nodes if "Index Name" in node} == indexes
+    assert not {node["Node Type"] for node in nodes} & {"Seq Scan"}
+    # The few best of each action are put in order at the end; nothing else is sorted.
+    assert [node["Node Type"] for node in nodes].count("Sort") == (name == "list_action_events")
 
 
 @pytest.mark.parametrize("name", ["records_of_ids", "leading_records"])

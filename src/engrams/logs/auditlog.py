@@ -65,7 +65,7 @@ class AuditLog:
         else:
             with self._writing:
                 self._write(AuditEventBatch((entry,), 0))
-                self._sweep_daily()
+                self._sweep_daily(now.date())
 
     def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditLogEntry, ...]:
         """List events, newest first, with those that other processes wrote.
@@ -149,8 +149,7 @@ class AuditLog:
             return not again
         return True
 
-    def _sweep_daily(self) -> None:
-        today = utc(self._clock()).date()
+    def _sweep_daily(self, today: date) -> None:
         if self._swept == today:
             return
         self._swept = today

@@ -77,9 +77,10 @@ class ApiKeyMiddleware:
 
     async def _look_up(self, secret: str) -> ApiKey | None:
         """Find the live key, in a thread if that waits."""
-        if self._keys.is_remote:
-            return await asyncio.to_thread(self._keys.find, secret, self._clock())
-        return self._keys.find(secret, self._clock())
+        now = self._clock()
+        if not self._keys.is_remote:
+            return self._keys.find(secret, now)
+        return self._keys.recall(secret, now) or await asyncio.to_thread(self._keys.find, secret, now)
 
     def _find_refusal(self, act: OperationPermission, secret: str, key: ApiKey | None, place: str) -> Response | None:
         if key is None:

@@ -16,7 +16,7 @@ from engrams.types import Scope
 _DAY = 86_400_000_000
 _LATEST = (1 << 63) - 1
 _TOGETHER = 5_000
-"""Rows read or erased by one statement."""
+"""Rows read or erased by one statement, or a few more of the same moment."""
 
 
 class PostgresAuditEvents:
@@ -64,7 +64,7 @@ class PostgresAuditEvents:
 
     def drop_events(self, before: date) -> int:
         dropped, number = 0, _TOGETHER
-        while number == _TOGETHER:
+        while number >= _TOGETHER:
             number = self._database.write(None, self._drop_some, _start(before))
             dropped += number
         return dropped

@@ -51,4 +51,5 @@ SELECT at, action, actor, owner, target, outcome, number, request, id FROM audit
 WHERE (at, id, owner) > (?, ?, ?) AND at < ? ORDER BY at, id, owner LIMIT ?;
 
 -- name: drop_events
-DELETE FROM audit_events WHERE (owner, at, id) IN (SELECT owner, at, id FROM audit_events WHERE at < ? ORDER BY at LIMIT ?);
+DELETE FROM audit_events
+WHERE at <= (SELECT max(oldest.at) FROM (SELECT at FROM audit_events WHERE at < ? ORDER BY at LIMIT ?) AS oldest);

@@ -60,6 +60,20 @@ def test_without_a_key_there_is_nothing(kept: Kept) -> None:
     assert [httpx2.get(kept.url + path).status_code for path in ("/", "/health", "/ready", "/openapi.json")] == [200] * 4
 
 
+def test_keys_that_cannot_be_read_open_nothing(kept: Kept) -> None:
+    """Where a key cannot be looked up its request is answered 503 in the form of the path's clients; others go on."""
+    key, client = kept.key(rights=("read", "proxy"))
+    _, other = kept.key()
+    (kept.engine.settings.home / "keys" / f"{key}.json").write_text("{")
+    answer = client.get("/v1/stats")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+    assert key in answer.json()["detail"] and answer.json()["hint"]
+    relayed = client.post("/v1/chat/completions", json={"messages": []})
+    problem = relayed.json()["error"]
+    assert (relayed.status_code, problem["type"], problem["code"]) == (503, "server_error", "service_unavailable")
+    assert other.get("/v1/stats").status_code == 200
+
+
 def test_strangers_learn_nothing_from_health(kept: Kept) -> None:
     """Without a key health says whether, with one also what and where."""
     assert set(httpx2.get(kept.url + "/health").json()) == {"status", "version", "checks"}

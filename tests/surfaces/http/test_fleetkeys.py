@@ -73,9 +73,9 @@ def root(tmp_path: Path, url: str) -> tuple[str, str]:
 
 
 @contextmanager
-def machine(home: Path, url: str) -> Iterator[Machine]:
+def machine(home: Path, url: str, **settings: object) -> Iterator[Machine]:
     """A server that refuses who has no key, and knows from the database that there is one."""
-    given = {"serve__require_keys": "always", "serve__rate_limit": 0, "write__extract": "off"}
+    given = {"serve__require_keys": "always", "serve__rate_limit": 0, "write__extract": "off", **settings}
     with process(home, url, "serve", "--port", "0", **given) as server:
         assert server.stdout is not None
         yield Machine(home, url, server.stdout.readline().split("listens on ")[1].split("/v1")[0], server)
@@ -141,3 +141,35 @@ def test_the_death_of_a_server(machines: tuple[Machine, Machine], root: tuple[st
         assert again.ask(key, "/v1/search", {"query": "locker"})["hits"]
         assert again.events(root[1], "key.").count(("local", "key.add", "user/bob")) == 1
         assert again.run("keys", "revoke", other)["revoked_at"]
+
+
+@contextmanager
+def refusing(url: str) -> Iterator[None]:
+    """The server of the database is there, and lets nobody in."""
+    import psycopg
+
+    with psycopg.connect(postgres.start_server(), autocommit=True) as connection:
+        connection.execute("ALTER DATABASE fresh ALLOW_CONNECTIONS false")
+        try:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'fresh'")
+            yield
+        finally:
+            connection.execute("ALTER DATABASE fresh ALLOW_CONNECTIONS true")
+
+
+def test_a_database_that_goes_away(tmp_path: Path) -> None:
+    """Without it no key opens anything, and requests say so; once it is back keys open, and no event from before is missing or double."""
+    url = postgres.make_database()
+    run(tmp_path / "one", url, "migrate")
+    _, key = add_key(tmp_path / "one", url, "root", "read", "write", "admin")
+    with machine(tmp_path / "one", url, store__busy_seconds=1) as one:
+        for number in range(20):
+            one.ask(key, "/v1/memories", {"text": f"Locker {number} is blue."})
+        with refusing(url):
+            eventually(lambda: one.ask(key, "/v1/scopes") == 503, 20)
+            assert one.ask(key, "/v1/search", {"query": "locker"}) == 503
+            assert one.ask(key[:-1] + ("a" if key[-1] != "a" else "b"), "/v1/scopes") == 503
+        eventually(lambda: one.ask(key, "/v1/scopes") != 503, 30)
+        eventually(lambda: len(one.events(key, "memory.add")) >= 20, 10)
+        assert len(one.events(key, "memory.add")) == 20
+        assert one.ask(key, "/health")["checks"]["audit"] == {"ok": True, "lost": 0}

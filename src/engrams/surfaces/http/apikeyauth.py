@@ -59,7 +59,7 @@ class ApiKeyMiddleware:
             if answer is None and key is not None and self._rates.is_limited(key):
                 answer = await asyncio.to_thread(_find_excess, self._rates, act, key)
         except StoreError as fault:
-            answer = _to_response(act, 503, type(fault).__name__, fault.message, fault.hint)
+            answer = _to_response(act, 503, "Service Unavailable", fault.message, fault.hint)
             await answer(scope, receive, send)
             return
         if answer is not None:
@@ -205,7 +205,7 @@ def _find_key(headers: list[tuple[bytes, bytes]]) -> str:
 def _to_response(act: OperationPermission, status: int, title: str, detail: str, hint: str, seconds: int = 0) -> Response:
     """Build the refusal in the form of the path's clients."""
     if act.right == "proxy":
-        kind = "rate_limit_error" if status == 429 else "invalid_request_error"
+        kind = "rate_limit_error" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
         body = {"error": {"message": f"{detail} {hint}", "type": kind, "param": None, "code": title.casefold().replace(" ", "_")}}
         answer = Response(json.dumps(body), status, media_type="application/json")
     else:

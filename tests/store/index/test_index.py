@@ -81,16 +81,19 @@ def filled(rows: list[IndexRow]) -> OwnerSearchIndex:
     return index
 
 
-def test_row_by_row_equals_all_at_once() -> None:
-    """Filling the index turn by turn gives the scores of filling it in one go."""
-    rows = corpus(120)
+@pytest.mark.parametrize("size", [120, 900])
+def test_row_by_row_equals_all_at_once(size: int) -> None:
+    """Filling the index turn by turn gives the scores of filling it in one go, also in its form as a file."""
+    rows = corpus(size)
     one = OwnerSearchIndex(DIMENSION)
     for each in rows:
         one.updates.apply([each])
-    first, second = scores(one, [(3, 1.0), (7, 1.0)]), scores(filled(rows), [(3, 1.0), (7, 1.0)])
-    assert first.keys() == second.keys()
-    for name, values in first.items():
-        assert values == pytest.approx(second[name], abs=1e-5)
+    expected = scores(filled(rows), [(3, 1.0), (7, 1.0)])
+    read = scores(one, [(3, 1.0), (7, 1.0)])
+    for found in (read, scores(OwnerSearchIndex.restore(one.state.dump()), [(3, 1.0), (7, 1.0)])):
+        assert found.keys() == expected.keys()
+        for name, values in found.items():
+            assert values == pytest.approx(expected[name], abs=1e-5)
 
 
 def test_cosines_are_those_of_the_vectors() -> None:

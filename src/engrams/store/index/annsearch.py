@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.store.index.indexcolumns import IndexColumns
+from engrams.store.index.segmentfile import release_pages
 
 _SAMPLED = 40
 """Ratio of scores to ``width`` above which a sample is looked at first."""
@@ -69,9 +70,9 @@ _NEARLY_ALL = 0.95
 def count_proposals(width: int, size: int) -> int:
     """Number of slots to propose for 0.98 recall of the ``width`` nearest.
 
-    1.5 times ``width`` in a small index, 3.5 times in one of a million slots. Rescoring one proposal costs as much time as the
-    codes of hundreds of slots."""
-    return round(width * (1.5 + 2 * size / 1_000_000))
+    1.5 times ``width`` in a small index, twice from a quarter of a million slots on. Proposing and rescoring one costs as much time as
+    the codes of hundreds of slots."""
+    return round(width * min(1.5 + 2 * size / 1_000_000, 2.0))
 
 
 class AnnIndex:
@@ -158,6 +159,7 @@ class CodeUnpacker(Thread):
     def run(self) -> None:
         with suppress(ValueError):
             codes = AnnIndex.decode(self._packed.tobytes())
+            release_pages(self._packed)
             if codes is not None:
                 codes.prepare()
             self.codes = codes

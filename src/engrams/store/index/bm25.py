@@ -7,6 +7,7 @@ docs/concepts/recall.)"""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import methodcaller
@@ -43,14 +44,23 @@ class PostingSegment:
         return self.slots[start:end], self.counts[start:end]
 
 
+_LATEST = 4_096
+"""Postings of few records that are kept by term before they become a segment: sorting arrays of a dozen words takes longer."""
+_FEW_ROWS = 8
+"""Records at a time up to which that is done."""
+
+
 class InvertedIndex:
     """Term -> slots and counts; append-only, readers mask dead slots."""
 
     def __init__(self, segments: Sequence[PostingSegment] = ()) -> None:
         self._segments = [*segments]
+        self._latest: dict[int, list[tuple[int, int]]] = {}
+        self._waiting = 0
 
     def merge(self) -> PostingSegment | None:
         """Merge all segments into one; None: there is none."""
+        self._settle()
         while len(self._segments) > 1:
             self._segments[-2:] = [_merge(*self._segments[-2:])]
         return self._segments[0] if self._segments else None
@@ -61,20 +71,28 @@ class InvertedIndex:
 
     def add(self, first: int, blobs: Sequence[bytes]) -> None:
         """Append lexemes (uint32 term ids) of the slots from ``first`` on."""
+        if len(blobs) <= _FEW_ROWS:
+            for slot, blob in enumerate(blobs, first):
+                for term, count in Counter(np.frombuffer(blob, np.uint32).tolist()).items():
+                    self._latest.setdefault(term, []).append((slot, count))
+                    self._waiting += 1
+            if self._waiting > _LATEST:
+                self._settle()
+            return
+        self._settle()
         lengths = np.fromiter((len(blob) // 4 for blob in blobs), np.int64, len(blobs))
         terms = np.frombuffer(b"".join(blobs), np.uint32)
         if len(terms):
             slots = np.repeat(np.arange(first, first + len(blobs), dtype=np.uint64), lengths)
             keys, counts = np.unique(terms.astype(np.uint64) << np.uint64(32) | slots, return_counts=True)
-            segment = _make_segment(keys, counts.astype(np.float32))
-            # Segments of similar size are merged: about log2(n) remain.
-            while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):
-                segment = _merge(self._segments.pop(), segment)
-            self._segments.append(segment)
+            self._append(_make_segment(keys, counts.astype(np.float32)))
 
     def get(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Slots that hold a term, each once, and its counts there."""
         pairs = [*map(methodcaller("get", term), self._segments)]
+        if term in self._latest:
+            slots, counts = zip(*self._latest[term], strict=True)
+            pairs.append((np.array(slots, np.int32), np.array(counts, np.float32)))
         found = [pair for pair in pairs if len(pair[0])]
         if len(found) < 2:
             return found[0] if found else _NOTHING
@@ -82,7 +100,21 @@ class InvertedIndex:
 
     def holds(self, term: int) -> bool:
         """True where some slot holds a term."""
-        return any(len(segment.get(term)[0]) for segment in self._segments)
+        return term in self._latest or any(len(segment.get(term)[0]) for segment in self._segments)
+
+    def _settle(self) -> None:
+        """Make a segment of what is kept by term."""
+        if self._latest:
+            entries = sorted((term << 32 | slot, count) for term, some in self._latest.items() for slot, count in some)
+            keys, counts = zip(*entries, strict=True)
+            self._latest, self._waiting = {}, 0
+            self._append(_make_segment(np.array(keys, np.uint64), np.array(counts, np.float32)))
+
+    def _append(self, segment: PostingSegment) -> None:
+        # Segments of similar size are merged: about log2(n) remain.
+        while self._segments and len(self._segments[-1].slots) < 2 * len(segment.slots):
+            segment = _merge(self._segments.pop(), segment)
+        self._segments.append(segment)
 
 
 def _make_segment(keys: npt.NDArray[np.uint64], counts: npt.NDArray[np.float32]) -> PostingSegment:
@@ -213,8 +245,17 @@ def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleI
             inside = view.mask[slots]
             if not inside.all():
                 slots, counts = slots[inside], counts[inside]
-        scale = K1 * (1 - view.b + view.b * np.minimum(columns["length"][slots] / max(view.average, 1e-9), _LONGEST))
-        damped, idf = np.asarray(counts + scale, np.float32), math.log(1 + (view.total - len(slots) + 0.5) / (len(slots) + 0.5))
-        known = TermPostings(slots, counts, damped, idf, idf * counts / damped)
+        # In place: postings of common words are long, and each array more costs as much as what is computed.
+        damped = columns["length"][slots]
+        damped /= max(view.average, 1e-9)
+        np.minimum(damped, _LONGEST, out=damped)
+        damped *= view.b
+        damped += 1 - view.b
+        damped *= K1
+        damped += counts
+        idf = math.log(1 + (view.total - len(slots) + 0.5) / (len(slots) + 0.5))
+        gains = idf * counts
+        gains /= damped
+        known = TermPostings(slots, counts, damped, idf, gains)
         view.postings.add(term, known)
     return known

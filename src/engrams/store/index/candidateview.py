@@ -15,6 +15,8 @@ WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""
 
 _OTHERS = frozenset(("ids", "after"))
+_ROOM = 8
+"""One part in this many of what was gathered is room for later slots."""
 _FEW = 8
 """One slot for this many sessions from which they are counted all at once."""
 _COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
@@ -80,11 +82,23 @@ def extend_gathered(columns: IndexColumns, old: CandidateColumns, more: npt.NDAr
     """Append new slots; only ``after`` links of old ones may change."""
     new = gather(columns, more)
     joined: dict[str, Any] = {
-        each.name: np.concatenate([getattr(old, each.name), getattr(new, each.name)])
+        each.name: _append(getattr(old, each.name), getattr(new, each.name))
         for each in fields(CandidateColumns)
         if each.name not in _OTHERS
     }
     return CandidateColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]].astype(np.int64))
+
+
+def _append(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Append to an array, in the room behind it if any.
+
+    Only the latest of a line may grow, as with ids: who holds an older one sees no more than its part."""
+    size, room = len(old) + len(new), old.base
+    if room is None or len(room) < size:
+        room = np.empty(size + size // _ROOM + 64, old.dtype)
+        room[: len(old)] = old
+    room[len(old) : size] = new
+    return room[:size]
 
 
 def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColumns:

@@ -145,8 +145,8 @@ class IndexColumns:
     @property
     def bytes(self) -> int:
         """Bytes of all rows; room in a mapped file takes none."""
-        rows = slice(None) if self._data["rowid"].flags.owndata else slice(self.size)
-        return sum(column[rows].nbytes for column in self._data.values()) + self._vectors[rows].nbytes
+        rows = len(self._data["rowid"]) if self._data["rowid"].flags.owndata else self.size
+        return rows * (sum(column.itemsize for column in self._data.values()) + self.dimension * self._vectors.itemsize)
 
     def extend(self, count: int) -> int:
         """Add ``count`` rows of zeros; return the first slot."""

@@ -107,6 +107,23 @@ def map_segment(path: Path) -> SegmentContent:
     return SegmentContent(about["notes"], arrays)
 
 
+def release_pages(array: npt.NDArray[Any]) -> None:
+    """Give the memory of a mapped array back, where possible.
+
+    It is read from the file again when it is asked for. Only for arrays that nobody changes: a change would be lost."""
+    whole = array.base
+    while isinstance(whole, np.ndarray):
+        whole = whole.base
+    if isinstance(whole, memoryview):
+        whole = whole.obj
+    if isinstance(whole, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        start = array.ctypes.data - np.frombuffer(whole, np.uint8, 1).ctypes.data
+        first = _round_up(start)
+        length = (start + array.nbytes) // _PAGE * _PAGE - first
+        if length > 0:
+            whole.madvise(mmap.MADV_DONTNEED, first, length)
+
+
 def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
     """Compare the sums of all arrays; SegmentFileError: one is damaged.
 

@@ -314,10 +314,9 @@ class OwnerIndexCache:
 def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _Key) -> None:
     """Bring an index up to date."""
     (_, owner, model, _), state, updates = key, index.state, index.updates
-    last = fetch_one(connection, "last_change", owner)[0]
-    if last is None or last <= state.last_change:
-        return
     if state.last_change == 0:
+        if fetch_one(connection, "last_change", owner)[0] is None:
+            return
         # In order of insertion, so that sessions keep the order of their turns.
         rows = stream_rows(connection, "load_rows", model, owner)
         while some := list(islice(rows, _BATCH_ROWS)):

@@ -38,6 +38,7 @@ from engrams.store.sqlite import SqliteStore, lostmemories
 from engrams.store.storefactory import choose_store as store
 from engrams.store.storefactory import find_database, is_served
 from engrams.store.storefactory import migrate_store as migrate_store
+from engrams.tend.helperprocesses import HelperProcesses
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
@@ -72,13 +73,15 @@ def open(
     embedder: Embedder | None = None,
     chat: Any = None,
     background: bool = True,
+    helped: bool = False,
     **arguments: Any,
 ) -> MemoryEngine:
     """Open an engine on ``settings``, or on what ``settings.load`` finds.
 
     ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat``
     replace the configured models; ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client. ``background``: go on
-    with the jobs that an earlier process left (False: workers start with the first write).
+    with the jobs that an earlier process left (False: workers start with the first write). ``helped``: this is a program of its own, which
+    takes as many processes for a large import as there are cores, where ``jobs.processes`` is 0.
 
     Nothing is created on disk before the first write. Use as a context manager or call ``close()``. SettingsError: a setting is unknown or
     out of range. StoreError: the database is damaged beyond repair, or another program's. ExtraError: a setting asks for an optional part
@@ -88,7 +91,9 @@ def open(
         settings = load(given).settings if settings is None else change_settings(settings, given)
     settings = adopt_upstream(in_test_mode(settings))
     if not settings.is_volatile and any(find_database(settings).parent.glob("engrams-restore-unfinished")):
-        _finish_restore(settings)
+        from engrams.vault.backup import finish_restore
+
+        finish_restore(_list_places(settings))
     kept = store(settings, clock)
     upkeep = UpkeepSchedule(
         settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use", settings.quota
@@ -113,6 +118,7 @@ def open(
             files=files,
             home=_home(settings, files, clock),
             plain=make_plain() if settings.write.changes.enabled else None,
+            helpers=HelperProcesses(settings.jobs.processes or (0 if helped else 1)),
         )
     )
     if files is not None:
@@ -226,13 +232,6 @@ def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
     if settings.encryption.enabled and encryption.find_keys(places.database.parent) is None:
         encrypt(settings)
     return count
-
-
-def _finish_restore(settings: Settings) -> None:
-    """Finish a restore of this home that was killed."""
-    from engrams.vault.backup import finish_restore as finish
-
-    finish(_list_places(settings))
 
 
 def encryption_status(settings: Settings) -> HomeEncryptionStatus:

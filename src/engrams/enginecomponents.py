@@ -46,6 +46,7 @@ from engrams.read import promptcontext, searchpipeline
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.session.contextdelivery import ContextDeliverer
 from engrams.settings import Settings
+from engrams.tend.helperprocesses import HelperProcesses
 from engrams.tend.jobworker import Handler, JobWorkerPool
 from engrams.tend.plannedfactstart import begin_planned
 from engrams.tend.usagelearning import MemoryUsageTracker
@@ -94,6 +95,7 @@ class EngineDeps:
     files: MemoryFiles | None = None
     home: Callable[[], HomeFileCleaner] | None = None
     plain: Embedder | None = None
+    helpers: HelperProcesses = field(default_factory=HelperProcesses)
     peers: ProcessPeers = field(default_factory=ProcessPeers)
 
 
@@ -197,6 +199,7 @@ class EngineComponents:
             return self.sessions.request_ends(spoken) if spoken or "sessions" in self.__dict__ else ()
 
         self.runner.close(self.deps.settings.sessions.shutdown_seconds, cut, request_ends)
+        self.deps.helpers.close()
         if "working" in self.__dict__:
             self.working.close()
 
@@ -212,14 +215,15 @@ class EngineComponents:
     def digest(self) -> ExtractionJobHandler:
         from engrams.tend.extractionjob import ExtractionJobHandler
 
-        return ExtractionJobHandler(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings)
+        deps = self.deps
+        return ExtractionJobHandler(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, deps.helpers)
 
     @cached_property
     def changes(self) -> ChangeDetectionJobHandler:
         from engrams.tend.changedetectionjob import ChangeDetectionJobHandler
 
         deps = self.deps
-        return ChangeDetectionJobHandler(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain)
+        return ChangeDetectionJobHandler(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain, deps.helpers)
 
     @cached_property
     def updates(self) -> ExtractionQueue:
@@ -296,8 +300,7 @@ class EngineComponents:
     def topics(self) -> MemoryTopics:
         from engrams.tend.topics import MemoryTopics
 
-        deps = self.deps
-        return MemoryTopics(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.topics)
+        return MemoryTopics(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings.topics)
 
     @cached_property
     def links(self) -> LinkService:
@@ -309,8 +312,7 @@ class EngineComponents:
     def review(self) -> FactReviewer:
         from engrams.tend.factreview import FactReviewer
 
-        deps = self.deps
-        return FactReviewer(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
+        return FactReviewer(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings.review)
 
     @cached_property
     def webhooks(self) -> WebhookDeliverer:
@@ -334,9 +336,8 @@ class EngineComponents:
         from engrams.tend.garden.memorygarden import MemoryGarden
 
         deps = self.deps
-        idle = IdleSessionSweeper(deps.store, deps.clock, deps.settings)
         chores: dict[str, Chore] = {
-            "sessions": lambda _: idle.sweep(),
+            "sessions": lambda _: IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep(),
             "embed": lambda _: int(self._backfill.ask()),
             "topics": self._refresh_topics,
         }
@@ -375,9 +376,8 @@ class EngineComponents:
         """List periodic functions that look for work, with periods in seconds."""
         from engrams.session.sessionlifecycle import IdleSessionSweeper
 
-        deps = self.deps
-        sweep = IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep
-        return {sweep: deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
+        sweep = IdleSessionSweeper(self.deps.store, self.deps.clock, self.deps.settings).sweep
+        return {sweep: self.deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
 
     def _plan_work(self) -> None:
         self._backfill.ask()

@@ -56,7 +56,7 @@ BOUNDS = {
     "tend.usagelearning._OWNERS": 10_000,
     "vault.outboxjobs._OWNERS": 10_000,
     "vault.skillfiles._MOST": 1_000,
-    "write.changedetection.changedetector._MOST_READ": 512,
+    "write.changedetection.messagejudge._MOST_READ": 512,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 
@@ -101,6 +101,7 @@ NAMES = {
 CLOSED = {
     "errors._find_source", "models.embed.cosinescales.load_scale", "store.index.segmentfile._weights",
     "store.sqlite.schemasetup.expected_columns",
+    "models.embed.staticembedder.share_embedder", "write.changedetection.messagejudge.share_reader",
     "write.changedetection.cuewords._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",
     "surfaces.cli.main._load_one", "surfaces.cli.main.load_command",

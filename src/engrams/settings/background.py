@@ -19,6 +19,13 @@ class JobSettings(SettingsSection):
     """Settings of background jobs: workers, retries, leases."""
 
     workers: int = Field(4, ge=0, le=64, description="Worker threads. 0: jobs run only when asked.")
+    processes: int = Field(
+        0,
+        ge=0,
+        le=64,
+        description="Processes that learn from a large import; one of them writes. 1: no others are started. 0: as many as there are cores "
+        "where engrams is a program of its own, 1 in a program that uses the library.",
+    )
     max_attempts: int = Field(5, ge=1, description="Attempts after which a job waits in the dead-letter list.")
     max_queued: int = Field(1000, ge=1, description="Updates that may wait before `updates.add` refuses more.")
     backoff_seconds: float = Field(2.0, ge=0, description="Seconds before the first retry; doubles each time, up to an hour.")

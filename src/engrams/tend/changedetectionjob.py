@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.ports import CHANGES, Clock, Embedder, Job, Store
 from engrams.settings import WriteSettings
-from engrams.types import Scope
+from engrams.tend.helperprocesses import HelperProcesses
+from engrams.types import Record, Scope
 from engrams.write.changedetection.changedetector import ChangeDetector
 from engrams.write.changeset import DigestChangeSet
 
@@ -20,23 +22,28 @@ class ChangeDetectionJobHandler:
 
     kind = CHANGES
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: WriteSettings, plain: Embedder | None) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder, clock: Clock, settings: WriteSettings, plain: Embedder | None, helpers: HelperProcesses
+    ) -> None:
         """Set up the job.
-        ``plain``: the embedder that the detector was trained with (None: it is off)."""
+        ``plain``: the embedder that the detector was trained with (None: it is off). ``helpers``: they read and judge messages."""
         self._store, self._clock = store, clock
-        card = embedder.card
-        self._detector = ChangeDetector(store, card.id if card.dimension else "", plain, settings) if plain is not None else None
+        model = embedder.card.id if embedder.card.dimension else ""
+        self._detector = None if plain is None else ChangeDetector(store, model, plain, settings, helpers.map_ahead)
 
     def run(self, job: Job) -> None:
         """Close or mark what the messages end, in their order."""
         owner, items = Scope.parse(job.payload["scope"]).owner, list(job.payload["items"])
-        while True:
-            part, items = items[:_STEP], items[_STEP:]
-            changes = DigestChangeSet(owner, owner, self._clock())
-            if self._detector is not None:
-                self._detector.apply(sorted(self._store.get(owner, part), key=lambda record: (record.recorded_at, record.id)), changes)
+        starts = range(0, max(len(items), 1), _STEP)
+        parts = (items[start : start + _STEP] for start in starts)
+        found = self._detector.detect((self._read(owner, part) for part in parts), len(items)) if self._detector else None
+        for start in starts:
+            changes, rest = DigestChangeSet(owner, owner, self._clock()), items[start + _STEP :]
+            if self._detector is not None and found is not None:
+                self._detector.apply(next(found), changes)
             batch = changes.to_batch(CHANGES, _REASON, {})
-            rest = ((job.lease, {**job.payload, "items": items}),) if items else ()
-            self._store.commit(replace(batch, finish=() if items else (job.lease,), progress=rest, repeatable=True))
-            if not items:
-                return
+            progress = ((job.lease, {**job.payload, "items": rest}),) if rest else ()
+            self._store.commit(replace(batch, finish=() if rest else (job.lease,), progress=progress, repeatable=True))
+
+    def _read(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
+        return sorted(self._store.get(owner, ids), key=lambda record: (record.recorded_at, record.id))

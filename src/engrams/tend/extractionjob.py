@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from itertools import repeat
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError, NotFoundError
@@ -33,17 +34,23 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import Settings
+from engrams.tend.helperprocesses import HelperProcesses
 from engrams.types import Json, Kind, Meta, Record, Scope, StageDecision, Status, conversation
 from engrams.write import writepipeline
+from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.changedetection.pairfeatures import may_change
 from engrams.write.extractiontiming import NEVER, due_reason, last_cosine
 from engrams.write.llm import AnswerCachingChat, count_together
+from engrams.write.relatedstatements import known_speakers
+from engrams.write.rulehearing import NOTHING_HEARD, Heard, HeardKey, HearingTask, hear_records
 from engrams.write.sourcechecks import find_changed
 
 _log = logging.getLogger(__name__)
 
 _STEP = 50
 """Records per transaction: an interrupted import repeats at most this many."""
+_CHUNK = 10
+"""Records that are heard at a time, before their turn."""
 _GAPS = 20
 _TRIES = 20
 """Attempts to reconcile while other jobs change the same owner's memory."""
@@ -58,7 +65,12 @@ class ExtractionJobHandler:
 
     kind = EXTRACT
 
-    def __init__(self, store: Store, embedder: Embedder, chat: ChatModel | None, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder, chat: ChatModel | None, clock: Clock, settings: Settings, helpers: HelperProcesses
+    ) -> None:
+        """Set up the job.
+        ``helpers``: they extract by rules, before it is a message's turn."""
+        self._helpers = helpers
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._deps = writepipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
         # Without a model a job takes milliseconds: a lock is cheaper than a retry.
@@ -79,36 +91,59 @@ class ExtractionJobHandler:
         if self._keep_gathering(job, scope.owner, items):
             return
         kept = job.payload.get(KEPT, {})
+        heard = self._hear_ahead(scope.owner, items) if not kept and len(items) > _CHUNK else repeat(NOTHING_HEARD)
         while True:
             part = [one for one in kept.get("items", ()) if one in items] or self._next_part(scope.owner, items)
             items = [one for one in items if one not in set(part)]
-            self.learn(job, self._store.get(scope.owner, part), rest=items, kept=kept)
+            self.learn(job, self._store.get(scope.owner, part), rest=items, kept=kept, heard=next(heard))
             if not items:
                 return
             kept = {}
 
+    def _hear_ahead(self, owner: Scope, items: Sequence[str]) -> Iterator[Heard]:
+        """Yield what rules extract from each part of the items."""
+        if not self._helpers.number or self._deps.chat is not None or self._settings.write.extract == "off":
+            yield from repeat(NOTHING_HEARD)
+            return
+        heard: dict[HeardKey, list[CandidateStatement]] = {}
+        for is_whole, some in self._helpers.map_ahead(hear_records, self._iter_hearing(owner, items), len(items)):
+            heard |= some
+            if is_whole:
+                yield heard
+                heard = {}
+
+    def _iter_hearing(self, owner: Scope, items: Sequence[str]) -> Iterator[tuple[bool, HearingTask]]:
+        """Split the items into tasks; with each: it completes a part."""
+        for start in range(0, len(items), _STEP):
+            records = self._store.get(owner, items[start : start + _STEP])
+            names = known_speakers(records, self._deps) if records else frozenset[str]()
+            for at in range(0, max(len(records), 1), _CHUNK):
+                task = HearingTask(records[at : at + _CHUNK], names, self._settings.write)
+                yield at + _CHUNK >= len(records), task
+
     def learn(
-        self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False
-    ) -> writepipeline.ExtractionBatch:
+        self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False,
+        heard: Heard = NOTHING_HEARD,
+    ) -> writepipeline.ExtractionBatch:  # fmt: skip
         """Extract from records and commit.
 
         The same transaction ends the job, or leaves the ``rest`` of its items. ``kept``: a model's answers about these records, of an
-        earlier run. ``fresh``: nothing was learned from the records before."""
-        deps = self._prepare_deps(job, records, rest, kept or {})
-        heard = writepipeline.extract_candidates(records, deps, fresh=fresh)
+        earlier run. ``fresh``: nothing was learned from the records before. ``heard``: what rules extract from them, as far as known."""
+        deps = replace(self._prepare_deps(job, records, rest, kept or {}), heard=heard)
+        found = writepipeline.extract_candidates(records, deps, fresh=fresh)
         owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}
         for left in reversed(range(_TRIES)):
             try:
                 with self._owner_lock(owner.key) if self._brief else nullcontext():
-                    marks = (self._store.load_state(owner, LEARNED),) if heard.has_candidates else ()
-                    heard, unchanged = self._drop_changed(owner, records, heard)
-                    result = writepipeline.reconcile_extraction(heard, deps)
+                    marks = (self._store.load_state(owner, LEARNED),) if found.has_candidates else ()
+                    found, unchanged = self._drop_changed(owner, records, found)
+                    result = writepipeline.reconcile_extraction(found, deps)
                     batch = replace(
                         result.batch,
                         changes=(*result.batch.changes, *unchanged),
                         finish=() if rest else (job.lease,),
                         progress=((job.lease, payload),) if rest else (),
-                        jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result), *self._make_change_jobs(owner, heard)),
+                        jobs=(*result.batch.jobs, *self._make_follow_ups(job, records, result), *self._make_change_jobs(owner, found)),
                         states=() if result.is_empty else marks,
                         repeatable=self._deps.chat is None,
                     )

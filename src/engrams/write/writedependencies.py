@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engrams.ports import CandidateSearch, ChatModel, Clock, Embedder, RecordPage, RecordQuery, RecordStore
 from engrams.settings import SizeLimitSettings, WriteSettings
+
+if TYPE_CHECKING:
+    from engrams.write.rulehearing import Heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,7 @@ class WriteDeps:
 
     ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
     watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run.
-    ``found``: pages that one reconciliation has asked for (None: none is kept)."""
+    ``found``: pages that one reconciliation has asked for (None: none is kept). ``heard``: what rules extract, computed before."""
 
     records: RecordStore
     settings: WriteSettings
@@ -28,6 +32,7 @@ class WriteDeps:
     lane: str = ""
     patient: bool = False
     found: dict[RecordQuery, RecordPage] | None = None
+    heard: Heard = field(default_factory=dict)
 
     def find(self, query: RecordQuery) -> RecordPage:
         """Find a page; within one reconciliation each is asked for once."""

@@ -11,13 +11,10 @@ from typing import TypeAlias
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import ChatModel, WriteBatch
 from engrams.settings import WriteSettings
-from engrams.text.systemtexts import remove_system_texts
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
-from engrams.write.candidatestatement import CandidateStatement, canonical_subject, close_category, covers_text, drop_tags
+from engrams.write.candidatestatement import CandidateStatement, close_category, drop_tags
 from engrams.write.changeset import DigestChangeSet, derived_id
-from engrams.write.contentfilter import BRIEF, gate_text
-from engrams.write.echoremoval import remove_echoes
 from engrams.write.inferredtags import ASK_TAGS, tag_candidate
 from engrams.write.llm.modelreconciliation import NO_COST
 from engrams.write.predicateslots import canonical_predicate, find_synonyms, has_synonyms
@@ -38,8 +35,9 @@ from engrams.write.relatedstatements import (
     known_speakers,
 )
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
+from engrams.write.rulehearing import extract_by_rules, gate_record
 from engrams.write.rulereconciliation import ReconciliationResult, find_exact, object_terms, reconcile, says_the_same
-from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
+from engrams.write.rules import is_explicit
 from engrams.write.statedfacts import hide_given, read_given, select_given, settle_given, with_slots
 from engrams.write.turnconversion import embed_records
 from engrams.write.writedependencies import WriteDeps as WriteDeps
@@ -102,7 +100,7 @@ def extract_candidates(
     decisions: list[StageDecision] = []
     ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
     replies = find_replies(ordered, deps) if deps.chat is not None and deps.settings.extract in ("llm", "auto") else frozenset()
-    open_ = [own for record in ordered if (own := _gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
+    open_ = [own for record in ordered if (own := gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)
     if known := deps.settings.categories:
         found = {name: [close_category(one, known) for one in candidates] for name, candidates in found.items()}
@@ -159,33 +157,6 @@ def reconcile_extraction(extraction: ExtractionResult, deps: WriteDeps, *, actor
     return ExtractionBatch(batch, tuple(changes.derived), tuple(decisions), cost, by_source, extraction.failed)
 
 
-def _gate_record(
-    record: Record, settings: WriteSettings, echoes: Collection[str], replies: Collection[str], decisions: list[StageDecision]
-) -> Record | None:
-    """Strip echoes from a record; None if nothing is to be learned.
-    ``replies``: records that are understood by the question before them, however brief."""
-    # A turn is learned from even if it left the working tier meanwhile.
-    away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
-    if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
-        decisions.append(StageDecision("gate", "skip", f"{record.status} {record.kind}", record=record.id))
-        return None
-    if record.kind is Kind.NOTE:
-        return record
-    if record.role not in settings.roles:
-        decisions.append(StageDecision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id))
-        return None
-    injected = record.meta.get("echo")
-    known = {*echoes, *(mark for mark in injected if isinstance(mark, str))} if isinstance(injected, list | tuple) else echoes
-    own = remove_echoes(remove_system_texts(record.text) if "<" in record.text else record.text, known)
-    refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
-    if refused is not None and refused.reason in BRIEF and record.id in replies:
-        refused = None
-    if refused is not None or not own:
-        decisions.append(replace(refused or StageDecision("gate", "skip", "echo", record.text[:80]), record=record.id))
-        return None
-    return record if own == record.text else replace(record, text=own)
-
-
 def _extract_by_record(
     records: list[Record], deps: WriteDeps, decisions: list[StageDecision]
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
@@ -211,20 +182,8 @@ def _extract_by_record(
             retryable=False,
         )
     names = known_speakers(records, deps)
-    return {record.id: _extract_by_rules(record, names) for record in records}, ModelCost(), ""
-
-
-def _extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateStatement]:
-    named = record.speaker.strip()
-    subject = canonical_subject(named, record.scope) if named else "user"
-    speech = UtteranceContext(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
-    found = [
-        replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
-        for candidate in extract_statements(record.text, speech)
-    ]
-    if record.kind is Kind.NOTE and found and covers_text(record.text, found[0]):
-        found[0] = replace(found[0], covers_source=True)
-    return found
+    known = ((record, deps.heard.get((record.id, record.version, names))) for record in records)
+    return {record.id: extract_by_rules(record, names) if some is None else some for record, some in known}, ModelCost(), ""
 
 
 def _decide_by_rules(

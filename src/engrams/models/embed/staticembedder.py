@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
@@ -156,6 +157,10 @@ class BuiltinEmbedder:
         self._lock = Lock()
         self._loaded: _StaticEmbeddingTable | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Stand for the one such embedder of whatever process takes it over."""
+        return share_embedder, (self._card.query_prefix,)
+
     @property
     def card(self) -> EmbedderCard:
         return self._card
@@ -189,6 +194,12 @@ class BuiltinEmbedder:
             with self._lock:
                 loaded = self._loaded = self._loaded or _load_table()
         return loaded
+
+
+@cache
+def share_embedder(query_prefix: str) -> BuiltinEmbedder:
+    """Return the one embedder of a helper process."""
+    return BuiltinEmbedder(query_prefix)
 
 
 def _load_table() -> _StaticEmbeddingTable:

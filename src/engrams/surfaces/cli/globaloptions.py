@@ -95,7 +95,7 @@ class GlobalOptions(HomeOptions):
             sys.stderr.write(describe_opening(call.reason if call else "this command asks no server"))
         from engrams.build import open as open_engine
 
-        engine = open_engine(settings, background=False)
+        engine = open_engine(settings, background=False, helped=True)
         try:
             yield engine, scope
         finally:

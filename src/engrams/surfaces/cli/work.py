@@ -45,7 +45,7 @@ def work(
     ended = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())
-    with build.open(settings) as engine, _answer(engine, settings) if port is not None else nullcontext(""):
+    with build.open(settings, helped=True) as engine, _answer(engine, settings) if port is not None else nullcontext(""):
         engine.work.start()
         sys.stdout.write(f"engrams works on jobs, {settings.jobs.workers} at a time. Press Ctrl-C to stop.\n")
         sys.stdout.flush()

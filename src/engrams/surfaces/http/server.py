@@ -74,7 +74,7 @@ def serve_home(
     ``listener``: where clients connect; in a worker, where its parent hands over connections. ``given``: the settings before the server
     took its upstream as memory's model. ``ready`` is called when the home is open. ``worker``: which of several processes this is."""
     start_export()
-    with build.open(settings) as engine, ExitStack() as stack:
+    with build.open(settings, helped=True) as engine, ExitStack() as stack:
         links = WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers) if worker else None
         role = ServerRole(worker is None or worker.number == 0, links)
         app = create_app(engine, settings, role=role)

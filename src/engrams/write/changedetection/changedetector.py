@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
-from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
+from engrams.ports.readahead import ReadAhead
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms
-from engrams.text.textcaches import register_cache
 from engrams.types import BESIDE, EdgeType, Kind, Record, Scope, Status
-from engrams.write.changedetection.boostedtrees import ScoredMessage, load_model, nearest_clause
-from engrams.write.changedetection.distinctthings import is_about_another
-from engrams.write.changedetection.pairfeatures import read_messages
+from engrams.write.changedetection.messagejudge import JudgedMessage, Message, MessageReader, MessageTask, find_news, judge_messages
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, find_highest, scopes_in_reach
 
-if TYPE_CHECKING:
-    from engrams.write.changedetection.pairfeatures import Embed
-
-_Said: TypeAlias = tuple[str, str, datetime]
 _Facts: TypeAlias = dict[str, Sequence[Record]]
 """Facts by the id of the message that they came from."""
 _SAID = (Kind.TURN, Kind.NOTE)
@@ -35,7 +25,6 @@ _LATEST = 3
 _SPARE = 4
 _WIDTH = 40
 _MOST_FACTS = 50
-_MOST_READ = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,54 +38,37 @@ class DetectedChange:
     partly: bool
 
 
-class MessageReader:
-    """Reader of messages for the detector; caches the last ones."""
-
-    def __init__(self, embed: Embed) -> None:
-        self._embed = embed
-        self._read: OrderedDict[_Said, ScoredMessage] = OrderedDict()
-        self._lock = Lock()
-        register_cache(self)
-
-    def read(self, records: Iterable[Record]) -> dict[str, ScoredMessage]:
-        """Read messages, by id; new ones are embedded all at once."""
-        said = {one.id: (one.text, one.speaker or one.role, one.recorded_at) for one in records}
-        with self._lock:
-            found = {each: self._read[each] for each in said.values() if each in self._read}
-        fresh = [each for each in dict.fromkeys(said.values()) if each not in found]
-        if fresh:
-            found |= zip(fresh, map(load_model().weigh, read_messages(fresh, self._embed)), strict=True)
-        with self._lock:
-            self._read |= {each: found[each] for each in fresh}
-            for each in found.keys() & self._read.keys():
-                self._read.move_to_end(each)
-            while len(self._read) > _MOST_READ:
-                self._read.popitem(last=False)
-        return {name: found[each] for name, each in said.items()}
-
-    def cache_clear(self) -> None:
-        """Forget every message."""
-        with self._lock:
-            self._read.clear()
+Detection: TypeAlias = Sequence[tuple[Record, Sequence[DetectedChange]]]
+"""New messages, each with what it ends."""
 
 
 class ChangeDetector:
     """Detector of earlier statements that a new one ends.
     Messages it has read are cached."""
 
-    def __init__(self, store: Store, model: str, plain: Embedder, settings: WriteSettings) -> None:
+    def __init__(self, store: Store, model: str, plain: Embedder, settings: WriteSettings, ahead: ReadAhead) -> None:
         """Set up the detector.
 
-        ``model``: whose vectors the store holds, empty for none; ``plain``: the embedder that the weights were trained with."""
-        self._store, self._model, self._settings, self._reach = store, model, settings.changes, settings.reach
-        self._messages = MessageReader(partial(plain.embed, purpose="query"))
+        ``model``: whose vectors the store holds, empty for none; ``plain``: the embedder that the weights were trained with. ``ahead``:
+        reads and judges messages."""
+        self._store, self._model, self._settings, self._reach, self._ahead = store, model, settings.changes, settings.reach, ahead
+        self._messages = MessageReader(plain)
 
-    def apply(self, records: Sequence[Record], changes: DigestChangeSet) -> None:
+    def detect(self, parts: Iterable[Sequence[Record]], size: int) -> Iterator[Detection]:
+        """Find what new statements end, part by part; ``size``: records in all.
+
+        The parts may be read some steps ahead: what one changes, facts, is nothing that the next ones look at."""
+        news = self._ahead(find_news, map(self._ask_news, parts), size)
+        asked = (self._ask_judge(said, flags) for said, flags in news)
+        for pairs, judged in self._ahead(judge_messages, asked, size):
+            yield [(record, _name_changes(some, each)) for (record, some), each in zip(pairs, judged, strict=True)]
+
+    def apply(self, detection: Detection, changes: DigestChangeSet) -> None:
         """Close or mark what new statements end, in their order.
 
         A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
         facts: _Facts = {}
-        for record, detected in self._detect(records):
+        for record, detected in detection:
             self._end(record, detected, changes, facts)
 
     def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet, facts: _Facts) -> None:
@@ -115,27 +87,21 @@ class ChangeDetector:
                     changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, found.probability)
             changes.link(record.id, found.old.id, EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE, found.probability)
 
-    def _detect(self, records: Sequence[Record]) -> Iterator[tuple[Record, list[DetectedChange]]]:
-        """Find earlier statements that new ones end, most probable first.
-        What an assistant says ends nothing."""
+    def _ask_news(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
+        """Ask which messages may be news. What an assistant says ends nothing."""
         said = [
             one for one in records
             if one.kind in _SAID and one.role != "assistant" and one.status in (Status.ACTIVE, Status.ARCHIVED)
         ]  # fmt: skip
-        model = load_model()
-        read = self._messages.read(said)
-        news = [record for record in said if model.is_news(read[record.id])]
-        earlier = self._find_earlier(news)
-        read |= self._messages.read([old for some in earlier for old in some])
-        chances = model.judge([([read[old.id] for old in some], read[record.id]) for record, some in zip(news, earlier, strict=True)])
-        for record, some, each in zip(news, earlier, chances, strict=True):
-            new = read[record.id].features
-            found = [
-                DetectedChange(old, chance, nearest_clause(message, new), len(message.clauses) > 1)
-                for old, chance in zip(some, each, strict=True)
-                if chance >= self._settings.mark_at and not is_about_another(message := read[old.id].features, new)
-            ]
-            yield record, sorted(found, key=lambda one: (-one.probability, one.old.id))
+        return said, MessageTask(self._messages, [(_to_message(one), ()) for one in said])
+
+    def _ask_judge(self, said: Sequence[Record], flags: Sequence[bool]) -> tuple[Sequence[tuple[Record, Sequence[Record]]], MessageTask]:
+        """Ask what the news among the messages end."""
+        news = [record for record, is_news in zip(said, flags, strict=True) if is_news]
+        pairs = [*zip(news, self._find_earlier(news), strict=True)]
+        return pairs, MessageTask(
+            self._messages, [(_to_message(new), [*map(_to_message, earlier)]) for new, earlier in pairs], self._settings.mark_at
+        )
 
     def _find_earlier(self, records: Sequence[Record]) -> list[list[Record]]:
         """Find what the speakers said before, for each record.
@@ -189,6 +155,16 @@ class ChangeDetector:
             query = RecordQuery(scopes_in_reach(source.scope.owner), STATEMENTS, sources=(source.id,), limit=_MOST_FACTS)
             known[source.id] = self._store.find(query).records
         return known[source.id]
+
+
+def _to_message(record: Record) -> Message:
+    return record.text, record.speaker or record.role, record.recorded_at
+
+
+def _name_changes(earlier: Sequence[Record], judged: Sequence[JudgedMessage | None]) -> list[DetectedChange]:
+    """Name the earlier statements that end, most probable first."""
+    found = [DetectedChange(old, *one) for old, one in zip(earlier, judged, strict=True) if one is not None]
+    return sorted(found, key=lambda one: (-one.probability, one.old.id))
 
 
 def _is_other_slot(old: Sequence[Record], new: Sequence[Record], text: str) -> bool:

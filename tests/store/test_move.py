@@ -119,3 +119,26 @@ def test_a_move_that_was_cut_goes_on(home: Path) -> None:
     assert json.dumps(tell(served, ids), default=str) == json.dumps(tell(store, ids), default=str)
     store.close()
     served.close()
+
+
+def test_a_move_to_where_others_have_jobs(home: Path) -> None:
+    """Jobs, use of models and pace of others stay as they are, what waits for the same is joined, and a second move adds nothing."""
+    url = postgres.empty_database()
+    here = engrams.settings.load({"home": str(home)}).settings
+    store = build.store(here, clock.now)
+    fill(store)
+    store.enqueue([JobSpec("topics", "shared", {"items": ["mine"]})], START)
+    served = build.store(engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now)
+    served.enqueue([JobSpec("topics", "shared", {"items": ["theirs"]}), JobSpec("extract", "others", {"items": ["x"]})], START)
+    served.spend("2026-03-01", 7, 5)
+    theirs = served.queue()
+    for _ in range(2):
+        assert build.move_memory(here, url, clock.now, lambda *_: None)["jobs"] == 2
+        held = {job.key: job for job in served.queue()}
+        assert held.keys() == {"k", "shared", "others"}
+        assert held["others"] in theirs
+        assert held["k"] in store.queue()
+        assert set(held["shared"].payload["items"]) == {"mine", "theirs"}
+        assert served.spend("2026-03-01", 0, 0) == (7, 30)
+    for one in (store, served):
+        one.close()

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from engrams.errors import ConflictError, StoreError
+from engrams.ports import JobSpec
+from engrams.store.sql import jobqueue
 from engrams.store.sql.dialect import SqlDialect
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_one, query
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
 from engrams.store.sql.recordqueries import save_vector
-from engrams.store.sql.rowconversion import FIELDS
+from engrams.store.sql.rowconversion import FIELDS, decode_json, to_datetime
 from engrams.store.sql.store import SqlStore
 from engrams.text.terms import index_terms
 from engrams.types import Scope, Status, Vector
@@ -57,8 +59,6 @@ def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, 
         report(place + 1, len(owners))
     shared = _read_shared(source)
     target.write(None, _write_shared, shared)
-    if _read_shared(target) != shared:
-        raise StoreError("The jobs did not arrive as they were.", hint="Move into an empty store.")
     return counted | {"jobs": len(shared[0])}
 
 
@@ -139,16 +139,34 @@ def _fetch_shared(connection: SqlConnection) -> SharedRows:
 
 
 def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
-    jobs, spent, _ = _fetch_shared(connection)
-    known = {row[0] for row in jobs}
-    for row in rows[0]:
-        if row[0] not in known:
-            _insert(connection, "jobs", dict(zip(_JOBS, row, strict=True)))
+    """Add what is not there yet to what others have there, whose workers may be at it.
+
+    StoreError: a row differs from what was written."""
+    jobs, spent, states = _fetch_shared(connection)
+    known, named = {row[0] for row in jobs}, {row[0] for row in states}
+    fresh = [row for row in rows[0] if row[0] not in known and not _join_waiting(connection, row)]
+    for row in fresh:
+        _insert(connection, "jobs", dict(zip(_JOBS, row, strict=True)))
     there: dict[str, int] = dict(spent)
     for name, value in rows[1]:
-        execute(connection, "spend", name, value - there.get(name, 0))
-    for row in rows[2]:
+        execute(connection, "spend", name, max(0, value - there.get(name, 0)))
+    paces = [row for row in rows[2] if row[0] not in named]
+    for row in paces:
         execute(connection, "save_state", "", *row)
+    held = _fetch_shared(connection)
+    if not (set(fresh) <= set(held[0]) and set(paces) <= set(held[2])):
+        raise StoreError("The jobs did not arrive as they were.", hint="Move again.")
+
+
+def _join_waiting(connection: SqlConnection, row: tuple[Any, ...]) -> bool:
+    """Join a waiting job to one of its kind and key that waits there; False: there is none."""
+    job = dict(zip(_JOBS, row, strict=True))
+    if job["state"] != "waiting" or fetch_first(connection, "waiting_job", job["kind"], job["key"]) is None:
+        return False
+    due, at = to_datetime(job["due"]), to_datetime(job["updated_at"])
+    spec = JobSpec(job["kind"], job["key"], decode_json(job["payload"]), due=due, priority=job["priority"], attempts=job["attempts"])
+    jobqueue.enqueue(connection, spec, at)
+    return True
 
 
 def _insert(connection: SqlConnection, table: str, given: dict[str, Any], tail: str = "") -> list[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from engrams.read.linkexpansion import cascade_scores
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import LinkExpansionSettings
 from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status
-from engrams.write.manualedits import GOING_ON, diff_tag_edges
+from engrams.write.manualedits import GOING_ON, diff_tag_edges, require_short_tags
 from engrams.write.relatedstatements import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
@@ -25,7 +25,6 @@ LIMIT = 10
 _BY_HAND = "user"
 _DEEPEST = 5
 _PAGE = 500
-_LABEL = 200
 
 
 class LinkService:
@@ -177,6 +176,4 @@ def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     cleaned = [" ".join(each.encode("utf-8", "replace").decode().replace("\0", "").split()) for each in given if isinstance(each, str)]
     if not given or len(cleaned) != len(given) or not all(cleaned):
         raise InputError("A tag must be one or a few words.", hint="Give at least one visible character.")
-    if any(len(each) > _LABEL for each in cleaned):
-        raise InputError(f"A tag has at most {_LABEL} characters.")
-    return tuple(dict.fromkeys(cleaned))
+    return require_short_tags(tuple(dict.fromkeys(cleaned)))

@@ -12,6 +12,7 @@ from engrams.types.datamodel import MERGED as MERGED
 from engrams.types.datamodel import NO_META as NO_META
 from engrams.types.datamodel import PRODUCT as PRODUCT
 from engrams.types.datamodel import RUNNING as RUNNING
+from engrams.types.datamodel import TAG_CHARS as TAG_CHARS
 from engrams.types.datamodel import UNSAID as UNSAID
 from engrams.types.datamodel import UNSEARCHED as UNSEARCHED
 from engrams.types.datamodel import Edge as Edge

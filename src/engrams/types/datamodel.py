@@ -116,6 +116,8 @@ IMPORTED = "import"
 UNSAID = "unsaid"
 """The metadata of a fact whose source was edited and no longer says it; repeating it there restores the fact."""
 
+TAG_CHARS = 200
+"""Characters of the longest tag: each store finds it by an index."""
 UNSEARCHED = "unsearched"
 """The metadata of a memory that is kept for those who ask for it by name: no search finds it."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import ENDS, LinkStore, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
-from engrams.types import ABSORBED, BESIDE, CORRECTED, MERGED, RUNNING, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
+from engrams.types import ABSORBED, BESIDE, CORRECTED, MERGED, RUNNING, TAG_CHARS, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
 from engrams.write.wordlist import word_set
 
 EDITABLE = word_set("""
@@ -66,11 +66,18 @@ def _validate_value(name: str, value: Any) -> Any:
         case _ if name in _TUPLES:
             if isinstance(value, str) or not all(isinstance(part, str) for part in value):
                 raise InputError(f"{name} is a list of texts.")
-            return tuple(value)
+            return require_short_tags(tuple(value)) if name == "tags" else tuple(value)
         case _:
             if not isinstance(value, str):
                 raise InputError(f"{name} is a text, not {value!r}.")
             return value
+
+
+def require_short_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return tags that every store can hold. InputError: one is too long."""
+    if any(len(tag) > TAG_CHARS for tag in tags):
+        raise InputError(f"A tag has at most {TAG_CHARS} characters.", hint="Put what is longer into the text or into `meta`.")
+    return tags
 
 
 def build_edit(

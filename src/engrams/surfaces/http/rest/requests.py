@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 
 from engrams.errors import InputError
-from engrams.types import EdgeType, Json, Kind, Status, Tier
+from engrams.types import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
 
 MAX_IDS = 1000
 _MAX_DEPTH = 64
@@ -41,6 +41,7 @@ def require_number(value: Any) -> Any:
 Moment = Annotated[datetime, BeforeValidator(require_date_text), AfterValidator(to_utc)]
 Count = Annotated[int, BeforeValidator(require_number)]
 Measure = Annotated[float, BeforeValidator(require_number)]
+Tag = Annotated[str, Field(max_length=TAG_CHARS)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -73,7 +74,7 @@ class MemoryAddRequest(RequestBody):
     text: str | None = None
     messages: list[AddedMessage] | None = Field(None, min_length=1, max_length=MAX_IDS)
     kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
-    tags: list[str] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
+    tags: list[Tag] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
     triggers: list[str] = Field(
         default_factory=list, description="Phrases that surface `text`, a rule, procedure or negative.", max_length=100
     )
@@ -100,7 +101,7 @@ class MemoryEditRequest(RequestBody):
     subject: str | None = None
     predicate: str | None = None
     object: str | None = None
-    tags: list[str] | None = None
+    tags: list[Tag] | None = None
     triggers: list[str] | None = None
     steps: list[str] | None = None
     importance: Share | None = None

@@ -139,7 +139,7 @@ def _fetch_shared(connection: SqlConnection) -> SharedRows:
 
 
 def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
-    """Add what is not there yet to what others have there, whose workers may be at it.
+    """Add what is not there yet to what others have.
 
     StoreError: a row differs from what was written."""
     jobs, spent, states = _fetch_shared(connection)
@@ -159,7 +159,7 @@ def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
 
 
 def _join_waiting(connection: SqlConnection, row: tuple[Any, ...]) -> bool:
-    """Join a waiting job to one of its kind and key that waits there; False: there is none."""
+    """Join a waiting job to its like there; False: none waits."""
     job = dict(zip(_JOBS, row, strict=True))
     if job["state"] != "waiting" or fetch_first(connection, "waiting_job", job["kind"], job["key"]) is None:
         return False

@@ -16,15 +16,16 @@ from engrams.ports import Clock
 from engrams.settings import Settings, load
 
 SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
-PLACES = ["files", pytest.param("tables", marks=SERVED)]
+PLACES = ["files", pytest.param("tables", marks=SERVED), pytest.param("pooled", marks=(*SERVED, pytest.mark.slow))]
 
 
 class Place:
     """A memory's keys and audit log, opened as often as there are processes."""
 
     def __init__(self, name: str, home: Path, stack: ExitStack) -> None:
-        self.url = postgres.empty_database() if name == "tables" else ""
-        self.settings: Settings = load({"home": home, "store.url": self.url}).settings
+        self.url = "" if name == "files" else postgres.empty_database()
+        url = postgres.pooled(self.url) if name == "pooled" else self.url
+        self.settings: Settings = load({"home": home, "store.url": url}).settings
         self._stack = stack
 
     def open_keys(self) -> ApiKeyStore:
@@ -46,6 +47,6 @@ class Place:
 
 @pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, home: Path) -> Iterator[Place]:
-    """Files of a home, and tables of a database."""
+    """Files of a home, and tables of a database, also behind a pooler."""
     with ExitStack() as stack:
         yield Place(request.param, home, stack)

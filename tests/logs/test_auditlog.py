@@ -135,7 +135,8 @@ def test_many_writers_lose_nothing(any_log: AuditLog, place: Place) -> None:
 from engrams import build
 from engrams.settings import load
 from engrams.testing import SettableClock
-log = build.audit(load({{"home": {str(place.settings.home)!r}, "store.url": {place.url!r}}}).settings, SettableClock("2026-03-10T08:00"))
+settings = load({{"home": {str(place.settings.home)!r}, "store.url": {place.settings.store.url!r}}}).settings
+log = build.audit(settings, SettableClock("2026-03-10T08:00"))
 for number in range(300):
     log.note("there", target=str(number))
 log.close()

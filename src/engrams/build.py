@@ -36,7 +36,7 @@ from engrams.session.privacymodes import require_incognito
 from engrams.settings import EncryptionSettings, Settings, change_settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, lostmemories
 from engrams.store.storefactory import choose_store as store
-from engrams.store.storefactory import find_database, is_served
+from engrams.store.storefactory import find_database, is_served, open_fleet_tables
 from engrams.store.storefactory import migrate_store as migrate_store
 from engrams.tend.helperprocesses import HelperProcesses
 from engrams.types import Kind, Record
@@ -202,11 +202,13 @@ def uploads(engine: MemoryEngine) -> FileUploadStore:
     """Open the file uploads of an engine, with their own worker.
     RefusedError: they would leave a trace on disk."""
     from engrams.tend.fileuploads import FileUploadStore
+    from engrams.tend.uploadfolder import UploadFolder
 
     if engine.settings.incognito:
         raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    folder = engine.settings.home.expanduser() / "uploads"
-    return FileUploadStore(engine.store, engine.imports.load, folder, engine.now, engine.settings.jobs)
+    tables = None if engine.settings.is_volatile else open_fleet_tables(engine.settings, engine.store)
+    storage = UploadFolder(engine.settings.home.expanduser() / "uploads") if tables is None else tables.uploads
+    return FileUploadStore(engine.store, engine.imports.load, storage, engine.now, engine.settings.jobs)
 
 
 def webhooks(engine: MemoryEngine) -> WebhookRegistry:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, get_args
 
 from engrams import clock as clocks
 from engrams import encryption
-from engrams.ports import ApiKeyTable, AuditEventTable, Clock, Store
+from engrams.ports import ApiKeyTable, AuditEventTable, Clock, SessionLogName, SessionLogTable, Store
 from engrams.settings import Settings
 from engrams.store import storefactory
 from engrams.store.fleetcopy import copy_events, copy_keys
+from engrams.store.sessionlogcopy import copy_session_logs
 
 if TYPE_CHECKING:
     from engrams.apikeys import ApiKeyStore
@@ -34,20 +35,20 @@ def audit(settings: Settings, clock: Clock = clocks.now, store: Store | None = N
     return AuditLog(_open_event_table(settings, store), clock, settings.audit.days)
 
 
-def safety(settings: Settings, clock: Clock = clocks.now) -> CrisisLog:
-    """Open the log of detected crises."""
-    from engrams.logs import open_crisis_log
+def safety(settings: Settings, clock: Clock = clocks.now, store: Store | None = None) -> CrisisLog:
+    """Open the log of detected crises.
+    The caller closes it. ``store`` and StoreError: as for ``keys``."""
+    from engrams.logs import CrisisLog
 
-    unlock(settings)
-    return open_crisis_log(settings, clock)
+    return CrisisLog(_open_log_table("safety", settings, store), clock, settings.safety.days)
 
 
-def feedback(settings: Settings, clock: Clock = clocks.now) -> FeedbackLog:
-    """Open the log of people's feedback on sessions."""
-    from engrams.logs import open_feedback_log
+def feedback(settings: Settings, clock: Clock = clocks.now, store: Store | None = None) -> FeedbackLog:
+    """Open the log of people's feedback on sessions.
+    The caller closes it. ``store`` and StoreError: as for ``keys``."""
+    from engrams.logs import FeedbackLog
 
-    unlock(settings)
-    return open_feedback_log(settings, clock)
+    return FeedbackLog(_open_log_table("feedback", settings, store), clock, settings.feedback.days)
 
 
 def unlock(settings: Settings) -> None:
@@ -58,7 +59,7 @@ def unlock(settings: Settings) -> None:
 
 
 def move_memory(settings: Settings, to: str, clock: Clock, report: storefactory.Report) -> dict[str, int]:
-    """Copy memory, keys and the audit log; numbers of them.
+    """Copy memory, keys and all logs; numbers of them.
 
     ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty.
     StoreError: either cannot be reached."""
@@ -70,6 +71,10 @@ def move_memory(settings: Settings, to: str, clock: Clock, report: storefactory.
         counted["keys"] = copy_keys(keys_here, keys_there)
     with closing(_open_event_table(settings)) as events_here, closing(_open_event_table(there)) as events_there:
         counted["events"] = copy_events(events_here, events_there)
+    with ExitStack() as stack:
+        found = [[_open_log_table(name, one) for name in get_args(SessionLogName)] for one in (settings, there)]
+        logs = [[stack.enter_context(closing(table)) for table in tables if table is not None] for tables in found]
+        counted["log_records"] = copy_session_logs(*logs)
     return counted
 
 
@@ -78,6 +83,14 @@ def _open_key_table(settings: Settings, store: Store | None = None) -> ApiKeyTab
 
     tables = storefactory.open_fleet_tables(settings, store)
     return ApiKeyFiles(settings.home.expanduser() / "keys") if tables is None else tables.keys
+
+
+def _open_log_table(name: SessionLogName, settings: Settings, store: Store | None = None) -> SessionLogTable | None:
+    from engrams.logs import open_log_file
+
+    unlock(settings)
+    tables = None if settings.is_volatile else storefactory.open_fleet_tables(settings, store)
+    return open_log_file(name, settings) if tables is None else tables.logs[name]
 
 
 def _open_event_table(settings: Settings, store: Store | None = None) -> AuditEventTable:

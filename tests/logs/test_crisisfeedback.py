@@ -9,12 +9,14 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.store import postgres
 
 import engrams
 from engrams import build
@@ -41,12 +43,38 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture(params=["safety", "feedback"])
-def opened(request: pytest.FixtureRequest, home: Path, clock: SettableClock) -> Callable[..., Log]:
-    """Opens the log of the home as a new process would."""
+def which(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
+
+_SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+
+
+@pytest.fixture(params=["home", pytest.param("postgres", marks=_SERVED)])
+def place(request: pytest.FixtureRequest, home: Path) -> dict[str, Any]:
+    """Settings of each place where a log is kept: files of a home, or a fleet's tables."""
+    return {"home": str(home), "store": {"url": postgres.empty_database() if request.param == "postgres" else ""}}
+
+
+@pytest.fixture
+def filed(which: str, home: Path, clock: SettableClock) -> Iterator[Callable[..., Log]]:
+    """Opens the log of the home as a new process would."""
+    with ExitStack() as stack:
+        yield open_as(which, {"home": str(home)}, clock, stack)
+
+
+@pytest.fixture
+def opened(which: str, place: dict[str, Any], clock: SettableClock) -> Iterator[Callable[..., Log]]:
+    """Opens the log as a new process would, wherever it is kept."""
+    with ExitStack() as stack:
+        yield open_as(which, place, clock, stack)
+
+
+def open_as(which: str, place: dict[str, Any], clock: SettableClock, stack: ExitStack) -> Callable[..., Log]:
     def make(**more: Any) -> Log:
-        settings = Settings.model_validate({"home": home, **more})
-        return build.safety(settings, clock) if request.param == "safety" else build.feedback(settings, clock)
+        log: Log = getattr(build, which)(Settings.model_validate({**place, **more}), clock)
+        stack.callback(log.close)
+        return log
 
     return make
 
@@ -56,15 +84,20 @@ def log(opened: Callable[..., Log]) -> Log:
     return opened()
 
 
+@pytest.fixture
+def file_log(filed: Callable[..., Log]) -> Log:
+    return filed()
+
+
 def test_nothing_is_there_before_the_first_record(log: Log, home: Path) -> None:
     """Opening, listing, purging and sweeping make no file."""
     assert (log.list(), log.list(session="s1"), log.purge(date(2030, 1, 1)), log.sweep()) == ((), (), 0, 0)
     assert not home.exists()
 
 
-def test_only_its_owner_may_look(log: Log, home: Path) -> None:
+def test_only_its_owner_may_look(file_log: Log, home: Path) -> None:
     """The home and its folder are closed to others, and so are the database and the key of the hashes."""
-    noted(log)
+    noted(file_log)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
     assert modes.pop("home") == modes.pop("ledgers") == 0o700
     assert set(modes.values()) == {0o600} and {"session.key"} < set(modes)
@@ -86,13 +119,13 @@ def test_newest_first_and_only_what_is_asked_for(log: Log, clock: SettableClock)
     assert len(log.list(limit=1)) == 1 and log.list(limit=0) == log.list(limit=-1) == ()
 
 
-def test_a_session_cannot_be_guessed_back(opened: Callable[..., Log], home: Path, tmp_path: Path) -> None:
+def test_a_session_cannot_be_guessed_back(filed: Callable[..., Log], home: Path, tmp_path: Path) -> None:
     """Its hash is the same in one home, after a restart too, another one in another home, and in no file is its name."""
     for number in "12":
-        noted(opened(), "therapy with dr. vale", id=number)
-    other = opened(home=tmp_path / "other")
+        noted(filed(), "therapy with dr. vale", id=number)
+    other = filed(home=tmp_path / "other")
     noted(other, "therapy with dr. vale")
-    mine, again, theirs = *(record.session for record in opened().list()), other.list()[0].session
+    mine, again, theirs = *(record.session for record in filed().list()), other.list()[0].session
     assert mine == again != theirs
     assert re.fullmatch(r"[0-9a-f]{32}", mine)
     assert all(b"vale" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
@@ -121,17 +154,15 @@ def test_without_an_id_what_it_says_is_its_id(log: Log, clock: SettableClock) ->
 
 
 @pytest.mark.slow
-def test_many_writers_keep_each_record_once(opened: Callable[..., Log], home: Path) -> None:
-    """Threads and other processes that begin in an empty home agree on one key, and each id is stored by exactly one of them."""
+def test_many_writers_keep_each_record_once(opened: Callable[..., Log], which: str, place: dict[str, Any]) -> None:
+    """Threads and other processes that begin where nothing is agree on one key, and each id is stored by exactly one of them."""
     first = opened()
-    which = "safety" if isinstance(first, CrisisLog) else "feedback"
     code = f"""
-from pathlib import Path
 from tests.logs.test_crisisfeedback import noted
 from engrams import build
 from engrams.settings import Settings
 from engrams.testing import SettableClock
-log = build.{which}(Settings(home=Path({str(home)!r})), SettableClock("2026-03-10T08:00"))
+log = build.{which}(Settings.model_validate({place!r}), SettableClock("2026-03-10T08:00"))
 print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 """
     start = [sys.executable, "-c", code]
@@ -148,14 +179,20 @@ print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
     assert len({record.session for record in first.list(limit=100)}) == 1
 
 
+def find_connection(log: Log) -> object:
+    """The connection, or the pool of them, that a log uses."""
+    database = log._kept._database  # type: ignore[attr-defined]
+    return getattr(database, "_open", None) or database._pool
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_process_writes_on_a_connection_of_its_own(log: Log) -> None:
     """What parent and child write after a fork is all there."""
     noted(log, id="before")
-    parents = log._kept._database._open
+    parents = find_connection(log)
     child = os.fork()
     if child == 0:
-        os._exit(0 if noted(log, id="child") is LogWriteOutcome.STORED and log._kept._database._open is not parents else 1)
+        os._exit(0 if noted(log, id="child") is LogWriteOutcome.STORED and find_connection(log) is not parents else 1)
     assert os.waitpid(child, 0)[1] == 0
     noted(log, id="parent")
     assert len(log.list()) == 3
@@ -169,12 +206,12 @@ def test_purging_keeps_the_day_that_is_named(opened: Callable[..., Log], clock: 
     assert [f"{record.at:%d %H}" for record in opened().list()] == ["10 07", "09 00"]
 
 
-def test_what_is_purged_is_not_in_the_file(log: Log, home: Path) -> None:
+def test_what_is_purged_is_not_in_the_file(file_log: Log, home: Path) -> None:
     """An erased record's bytes are overwritten."""
-    noted(log, owner="user/xanthippe")
+    noted(file_log, owner="user/xanthippe")
     files = [path for path in home.rglob("*.db*") if path.is_file()]
     assert any(b"xanthippe" in path.read_bytes() for path in files)
-    log.purge(date(2026, 3, 11))
+    file_log.purge(date(2026, 3, 11))
     assert not any(b"xanthippe" in path.read_bytes() for path in home.rglob("*.db*"))
 
 
@@ -216,12 +253,12 @@ def test_a_record_is_about_a_session(log: Log, session: str) -> None:
         noted(log, session)
 
 
-def test_a_log_that_cannot_be_written_fails_nobody(opened: Callable[..., Log], home: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_cannot_be_written_fails_nobody(filed: Callable[..., Log], home: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A file in its folder's place, or a database that is none: the record is lost, counted and told in the program's log without
     whom it was about; what was damaged is an error to whoever lists it."""
     home.mkdir()
     (home / "ledgers").write_text("a file in its place")
-    log = opened()
+    log = filed()
     assert [noted(log, "s-secret", owner="user/xanthippe"), noted(log, "s2")] == [LogWriteOutcome.LOST, LogWriteOutcome.LOST]
     assert log.lost == 2
     assert "cannot be written" in caplog.text and "xanth" not in caplog.text and "s-secret" not in caplog.text
@@ -230,20 +267,20 @@ def test_a_log_that_cannot_be_written_fails_nobody(opened: Callable[..., Log], h
     log.close()
     (base,) = (home / "ledgers").glob("*.db")
     base.write_bytes(b"no database at all" * 1000)
-    broken = opened()
+    broken = filed()
     assert noted(broken) is LogWriteOutcome.LOST and broken.lost == 1
     with pytest.raises(StoreError) as problem:
         broken.list()
     assert problem.value.hint
 
 
-def test_a_key_that_a_crash_cut_short_is_completed(opened: Callable[..., Log], home: Path) -> None:
+def test_a_key_that_a_crash_cut_short_is_completed(filed: Callable[..., Log], home: Path) -> None:
     """Half a key is no key: the rest is added, and every process has the same."""
     (home / "ledgers").mkdir(parents=True)
     (home / "ledgers" / "session.key").write_bytes(b"half")
-    noted(opened(), id="1")
-    noted(opened(), id="2")
-    assert len({record.session for record in opened().list()}) == 1
+    noted(filed(), id="1")
+    noted(filed(), id="2")
+    assert len({record.session for record in filed().list()}) == 1
     assert (home / "ledgers" / "session.key").read_bytes().startswith(b"half")
 
 

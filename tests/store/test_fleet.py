@@ -20,6 +20,7 @@ from engrams.ports import (
     NewRecord,
     OwnerStateRow,
     RecordChange,
+    SessionLogRow,
     SessionRow,
     WriteBatch,
 )
@@ -28,7 +29,7 @@ from engrams.types import Edge, EdgeType, Evidence, Topic
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 ACTS = ("UPDATE {0} SET owner = owner WHERE owner = '{1}'", "DELETE FROM {0} WHERE owner = '{1}'", "UPDATE {0} SET owner = '{1}'")
-SHARED = {"jobs", "counters", "models", "migrations", "api_keys"}
+SHARED = {"jobs", "counters", "models", "migrations", "api_keys", "log_keys"}
 """Tables of what belongs to no single owner; the service reads of them only which models and steps there are."""
 
 
@@ -82,6 +83,11 @@ def fill(store: Any, owner: Any) -> None:
     store.spend("2026-03-01", 1, 1)
     store.tables.keys.save_key(ApiKey(owner.labels[1], "a key", owner, ("read",), "digest", START))
     store.tables.events.append_events(AuditEventBatch((AuditLogEntry(START.isoformat(), "memory.add", owner=owner.key),), 1))
+    feedback = store.tables.logs["feedback"]
+    assert feedback.load_key()
+    feedback.add(SessionLogRow("hash", 1, owner.key, "hash", "{}"))
+    store.tables.uploads.create(owner, "upload", "{}")
+    store.tables.uploads.append(owner, "upload", 0, b"secret")
 
 
 @pytest.mark.covers("S1.62")
@@ -110,7 +116,7 @@ def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
                 "UPDATE {0} SET owner = '{1}'",
             ):
                 assert change_rows(url, act.format(f"engrams.{table}", other.key), owner.key) == 0, (table, act)
-    for table in ("jobs", "counters", "api_keys"):
+    for table in ("jobs", "counters", "api_keys", "log_keys"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             count(url, table, "engrams_service", ALICE.key)
 

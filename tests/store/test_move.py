@@ -57,7 +57,7 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
     expected = tell(store, ids)
     for _ in range(2):
         counted = build.move_memory(here, url, clock.now, lambda *_: None)
-        assert counted == {"owners": 2, "records": 6, "jobs": 1, "keys": 0, "events": 0}
+        assert counted == {"owners": 2, "records": 6, "jobs": 1, "keys": 0, "events": 0, "log_records": 0}
     served = build.store(there, clock.now)
     assert tell(served, ids) == expected
     assert found(served, "milk") == {ids[1]} and found(served, "zanzibarquux") == set()

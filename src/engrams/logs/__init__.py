@@ -8,8 +8,8 @@ from engrams.logs.crisisfeedback import CrisisLog as CrisisLog
 from engrams.logs.crisisfeedback import CrisisLogRecord as CrisisLogRecord
 from engrams.logs.crisisfeedback import FeedbackLog as FeedbackLog
 from engrams.logs.crisisfeedback import FeedbackLogRecord as FeedbackLogRecord
-from engrams.logs.crisisfeedback import home_folder
-from engrams.ports import Clock
+from engrams.logs.logdatabase import LogDatabase, home_folder
+from engrams.ports import SessionLogName, SessionLogTable
 from engrams.settings import Settings
 
 
@@ -19,11 +19,7 @@ def open_event_files(settings: Settings) -> AuditEventFiles | AuditEventMemory:
     return AuditEventMemory() if home is None else AuditEventFiles(home / "audit")
 
 
-def open_crisis_log(settings: Settings, clock: Clock) -> CrisisLog:
-    """Open the safety log of a home; in memory where memory is."""
-    return CrisisLog(home_folder(settings), clock, settings.safety.days)
-
-
-def open_feedback_log(settings: Settings, clock: Clock) -> FeedbackLog:
-    """Open the feedback log of a home; in memory where memory is."""
-    return FeedbackLog(home_folder(settings), clock, settings.feedback.days)
+def open_log_file(name: SessionLogName, settings: Settings) -> SessionLogTable | None:
+    """Open ``ledgers/NAME.db`` of a home; None where memory is in memory."""
+    home = home_folder(settings)
+    return None if home is None else LogDatabase(home / "ledgers" / f"{name}.db")

@@ -14,7 +14,7 @@ from pathlib import Path
 from engrams import encryption
 from engrams.encryption import fileencryption
 from engrams.errors import StoreError
-from engrams.logs.crisisfeedback import make_private
+from engrams.logs.logdatabase import make_private
 from engrams.ports import AuditEventBatch, AuditEventQuery, AuditLogEntry
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")

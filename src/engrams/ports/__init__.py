@@ -108,6 +108,10 @@ from engrams.ports.recordstore import SessionRow as SessionRow
 from engrams.ports.recordstore import StorageUse as StorageUse
 from engrams.ports.recordstore import Where as Where
 from engrams.ports.recordstore import WriteBatch as WriteBatch
+from engrams.ports.sessionlogs import SessionLogName as SessionLogName
+from engrams.ports.sessionlogs import SessionLogRow as SessionLogRow
+from engrams.ports.sessionlogs import SessionLogSearch as SessionLogSearch
+from engrams.ports.sessionlogs import SessionLogTable as SessionLogTable
 from engrams.ports.sessionstore import CALIBRATION as CALIBRATION
 from engrams.ports.sessionstore import GARDEN_STATE as GARDEN_STATE
 from engrams.ports.sessionstore import IMPORTS as IMPORTS
@@ -118,6 +122,9 @@ from engrams.ports.sessionstore import UNSAVED as UNSAVED
 from engrams.ports.sessionstore import OwnerStateStore as OwnerStateStore
 from engrams.ports.sessionstore import SessionStore as SessionStore
 from engrams.ports.skillrecords import SkillRecordSource as SkillRecordSource
+from engrams.ports.uploadstorage import StoredUpload as StoredUpload
+from engrams.ports.uploadstorage import UploadStorage as UploadStorage
+from engrams.ports.uploadstorage import build_missing_upload as build_missing_upload
 
 
 class Store(RecordStore, CandidateSearch, LinkStore, JobQueue, SessionStore, OwnerStateStore, ModelUsageLedger, RequestLedger, Protocol):

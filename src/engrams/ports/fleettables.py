@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from engrams.ports.apikeytable import ApiKeyTable
 from engrams.ports.auditeventtable import AuditEventTable
+from engrams.ports.sessionlogs import SessionLogName, SessionLogTable
+from engrams.ports.uploadstorage import UploadStorage
 
 
 class FleetTables(Protocol):
@@ -16,3 +19,9 @@ class FleetTables(Protocol):
 
     @property
     def events(self) -> AuditEventTable: ...
+
+    @property
+    def logs(self) -> Mapping[SessionLogName, SessionLogTable]: ...
+
+    @property
+    def uploads(self) -> UploadStorage: ...

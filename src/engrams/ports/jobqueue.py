@@ -125,7 +125,10 @@ class JobQueue(Protocol):
         How many."""
         ...
 
-    def next_due(self) -> datetime | None: ...
+    def next_due(self, kinds: Sequence[str] = ()) -> datetime | None:
+        """The time at which a job may be claimed.
+        ``kinds``: of these only; empty: of any."""
+        ...
 
     def follow(self, wake: Callable[[], object]) -> None:
         """Call ``wake`` when some process adds jobs, while the store is open.

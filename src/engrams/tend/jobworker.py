@@ -169,7 +169,7 @@ class JobWorkerPool:
 
     def resume(self) -> None:
         """Start the workers where work of an earlier process is left."""
-        if self._jobs.next_due() is not None:
+        if self._jobs.next_due(tuple(self._handlers)) is not None:
             self.wake()
 
     def run(self, id: str = "") -> Job | None:
@@ -344,7 +344,7 @@ class JobWorkerPool:
 
     def _idle_seconds(self) -> float:
         longest = min([self._settings.poll_seconds, *self._timers.values()])
-        due = self._jobs.next_due()
+        due = self._jobs.next_due(tuple(self._handlers))
         if due is None:
             return longest
         seconds = (due - self._clock()).total_seconds()

@@ -20,16 +20,21 @@ _LOOK_SECONDS = 60.0
 
 
 class JobNoticeListener:
-    """Thread that calls ``wake`` whenever some process adds jobs.
+    """Thread that calls functions whenever some process adds jobs.
 
     Nothing depends on it: workers also look by themselves, so a lost notice costs a second at most."""
 
-    def __init__(self, url: str, keep_alive: dict[str, Any], wake: Callable[[], object]) -> None:
-        self._url, self._keep_alive, self._wake = url, keep_alive, wake
+    def __init__(self, url: str, keep_alive: dict[str, Any]) -> None:
+        self._url, self._keep_alive = url, keep_alive
+        self._wakes: tuple[Callable[[], object], ...] = ()
         self._stop = threading.Event()
         self._told, self._tell = os.pipe()
         self._thread = threading.Thread(target=self._run, name="engrams-notices", daemon=True)
         self._thread.start()
+
+    def tell(self, wake: Callable[[], object]) -> None:
+        """Call ``wake`` too from now on."""
+        self._wakes = (*self._wakes, wake)
 
     def close(self) -> None:
         """End the thread."""
@@ -46,6 +51,10 @@ class JobNoticeListener:
                     self._listen(connection)
             except psycopg.Error:
                 self._stop.wait(_AGAIN_SECONDS)
+
+    def _wake(self) -> None:
+        for wake in self._wakes:
+            wake()
 
     def _listen(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         connection.execute(f"LISTEN {CHANNEL}")

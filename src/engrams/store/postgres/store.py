@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -18,6 +19,7 @@ from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
 from engrams.store.sql.store import SqlStore
 from engrams.types import Json
 
+_following = threading.Lock()
 _CLAIMS, _CLAIM_SECONDS = 100, 0.005
 """Looks for a job while others are at it, and the time between them."""
 
@@ -56,8 +58,10 @@ class PostgresStore(SqlStore):
 
     def follow(self, wake: Callable[[], object]) -> None:
         """Hear of jobs by LISTEN, on a connection of its own."""
-        if self._listener is None:
-            self._listener = JobNoticeListener(self._database.listen_url, KEEP_ALIVE, wake)
+        with _following:
+            if self._listener is None:
+                self._listener = JobNoticeListener(self._database.listen_url, KEEP_ALIVE)
+        self._listener.tell(wake)
 
     def require_ready(self) -> None:
         """Raise StoreError where the schema does not fit, or nothing answers.

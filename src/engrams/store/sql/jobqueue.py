@@ -145,9 +145,9 @@ def count_workload(connection: SqlConnection) -> Mapping[str, Mapping[str, int]]
     return found
 
 
-def find_next_due(connection: SqlConnection) -> datetime | None:
-    """Time at which the next known job can be claimed."""
-    return decode_time(fetch_one(connection, "next_due")[0])
+def find_next_due(connection: SqlConnection, kinds: Sequence[str] = ()) -> datetime | None:
+    """Time at which the next job of some kinds can be claimed."""
+    return decode_time(fetch_one(connection, "next_due", encode_json(list(kinds)))[0])
 
 
 def is_claimable(connection: SqlConnection, ask: JobClaim) -> bool:

@@ -416,10 +416,12 @@ SELECT kind, state, count(*) FROM jobs GROUP BY kind, state ORDER BY kind, state
 
 -- name: next_due
 SELECT min(moment) FROM (
-    SELECT min(lease_until) AS moment FROM jobs WHERE state = 'running'
+    SELECT min(lease_until) AS moment FROM jobs
+    WHERE state = 'running' AND (?1 = '[]' OR kind IN (SELECT value FROM json_each(?1)))
     UNION ALL
     SELECT * FROM (
         SELECT due FROM jobs AS j INDEXED BY jobs_next WHERE state = 'waiting'
+            AND (?1 = '[]' OR kind IN (SELECT value FROM json_each(?1)))
             AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key AND other.state = 'running')
         ORDER BY due LIMIT 1));
 

@@ -225,9 +225,9 @@ class SqlStore:
     def retry(self, ids: Sequence[str], at: datetime) -> int:
         return self._database.write(None, jobqueue.retry, ids, at) if self._database.exists else 0
 
-    def next_due(self) -> datetime | None:
+    def next_due(self, kinds: Sequence[str] = ()) -> datetime | None:
         with self._database.asking(None) as connection:
-            return jobqueue.find_next_due(connection)
+            return jobqueue.find_next_due(connection, kinds)
 
     def follow(self, wake: Callable[[], object]) -> None:
         """Do nothing: workers look by themselves."""

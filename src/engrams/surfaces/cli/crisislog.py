@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -32,5 +33,6 @@ def add(
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner.key
-    log = build.safety(settings)
-    print_outcome(options, log.append_once(session, classifier=classifier, severity=severity, reason=reason, owner=owner, id=id))
+    with closing(build.safety(settings)) as log:
+        outcome = log.append_once(session, classifier=classifier, severity=severity, reason=reason, owner=owner, id=id)
+    print_outcome(options, outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -32,4 +33,6 @@ def add(
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner.key
-    print_outcome(options, build.feedback(settings).add(session, label, source=source, modality=modality, owner=owner, id=id))
+    with closing(build.feedback(settings)) as log:
+        outcome = log.add(session, label, source=source, modality=modality, owner=owner, id=id)
+    print_outcome(options, outcome)

@@ -49,7 +49,8 @@ def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, 
         """List records, newest first: everybody's, or only --user's."""
         from engrams import build
 
-        found = getattr(build, name)(options.load().settings).list(**filters.to_query(options.user))
+        with closing(getattr(build, name)(options.load().settings)) as log:
+            found = log.list(**filters.to_query(options.user))
         if options.json:
             emit({"records": found})
         elif found:
@@ -69,7 +70,8 @@ def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, 
 
         settings, day = options.load().settings, _parse_day(before, "--before")
         confirm_erase(f"every record before {day}", confirm)
-        number = getattr(build, name)(settings).purge(day)
+        with closing(getattr(build, name)(settings)) as log:
+            number = log.purge(day)
         emit({"purged": number}) if options.json else say(f"{number} records erased.")
         with closing(build.audit(settings)) as log:
             log.note(f"{name}.purge", number=number)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,11 +47,25 @@ def work(
     ended = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())
-    with build.open(settings, helped=True) as engine, _answer(engine, settings) if port is not None else nullcontext(""):
+    answering = partial(_answer, settings=settings) if port is not None else nullcontext
+    with build.open(settings, helped=True) as engine, answering(engine), _import_files(engine):
         engine.work.start()
         sys.stdout.write(f"engrams works on jobs, {settings.jobs.workers} at a time. Press Ctrl-C to stop.\n")
         sys.stdout.flush()
         ended.wait()
+
+
+@contextmanager
+def _import_files(engine: MemoryEngine) -> Iterator[None]:
+    """Import the files that servers receive within the block."""
+    from engrams import build
+
+    if engine.settings.incognito:
+        yield
+        return
+    with closing(build.uploads(engine)) as uploads:
+        uploads.work()
+        yield
 
 
 def _answer(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[str]:

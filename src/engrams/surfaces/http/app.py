@@ -94,7 +94,8 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
     log, activity, metrics = build.audit(settings, engine.now, engine.store), OwnerActivityChart(engine.peers), RequestMetrics(engine)
     keys = build.keys(settings, engine.store)
     app.state.audit, app.state.activity, app.state.keys = log, activity, keys
-    app.state.safety, app.state.feedback = build.safety(settings, engine.now), build.feedback(settings, engine.now)
+    app.state.safety = build.safety(settings, engine.now, engine.store)
+    app.state.feedback = build.feedback(settings, engine.now, engine.store)
     observers: list[Observer | None] = [
         metrics.record,
         chart_observer(activity, engine.now),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from engrams.ports import SessionLogName
 from engrams.store.postgres.database import PostgresDatabase
 from engrams.store.postgres.fleet.auditeventrows import PostgresAuditEvents
 from engrams.store.postgres.fleet.keyrows import PostgresApiKeys
+from engrams.store.postgres.fleet.sessionlogrows import PostgresSessionLog
+from engrams.store.postgres.fleet.uploadpieces import PostgresUploads
 
 
 class PostgresFleetTables:
@@ -14,6 +19,8 @@ class PostgresFleetTables:
     def __init__(self, database: PostgresDatabase, *, is_shared: bool = False) -> None:
         close = _do_nothing if is_shared else database.close
         self.keys, self.events = PostgresApiKeys(database, close), PostgresAuditEvents(database, close)
+        self.logs = {name: PostgresSessionLog(name, database, close) for name in get_args(SessionLogName)}
+        self.uploads = PostgresUploads(database)
 
 
 def _do_nothing() -> None:

@@ -53,3 +53,61 @@ WHERE (at, id, owner) > (?, ?, ?) AND at < ? ORDER BY at, id, owner LIMIT ?;
 -- name: drop_events
 DELETE FROM audit_events
 WHERE at <= (SELECT max(oldest.at) FROM (SELECT at FROM audit_events WHERE at < ? ORDER BY at LIMIT ?) AS oldest);
+
+-- name: log_keys
+SELECT data FROM log_keys WHERE name = 'session';
+
+-- name: add_log_key
+INSERT INTO log_keys (name, data) VALUES ('session', ?) ON CONFLICT (name) DO NOTHING;
+
+-- name: save_log_key
+INSERT INTO log_keys (name, data) VALUES ('session', ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data;
+
+-- name: add_session_log
+INSERT INTO session_logs (log, owner, id, at, scope, session, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, log, id) DO NOTHING;
+
+-- name: session_logs
+SELECT id, at, nullif(scope, ''), session, data FROM session_logs
+WHERE log = ?1 AND at >= ?2 AND at < ?3 AND (?4 = '' OR session = ?4)
+ORDER BY at DESC, number DESC LIMIT ?5;
+
+-- name: owner_session_logs
+SELECT id, at, scope, session, data FROM session_logs
+WHERE log = ?1 AND at >= ?2 AND at < ?3 AND (?4 = '' OR session = ?4) AND (scope = ?6 OR starts_with(scope, ?6 || '/'))
+ORDER BY at DESC, number DESC LIMIT ?5;
+
+-- name: purge_session_logs
+DELETE FROM session_logs WHERE log = ? AND at < ?;
+
+-- name: add_upload
+INSERT INTO uploads (owner, id, about, bytes, held, touched) VALUES (?, ?, ?, 0, true, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+
+-- name: find_upload
+SELECT about, bytes FROM uploads WHERE owner = ? AND id = ?;
+
+-- name: list_uploads
+SELECT about FROM uploads WHERE owner = ? ORDER BY id DESC;
+
+-- name: every_upload
+SELECT about, held, touched FROM uploads ORDER BY owner, id;
+
+-- name: note_upload
+UPDATE uploads SET about = ?3, touched = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint WHERE owner = ?1 AND id = ?2;
+
+-- name: grow_upload
+UPDATE uploads SET bytes = bytes + ?4, touched = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint WHERE owner = ?1 AND id = ?2 AND bytes = ?3 AND held;
+
+-- name: add_upload_piece
+INSERT INTO upload_pieces (owner, upload, start, data) VALUES (?, ?, ?, ?);
+
+-- name: upload_pieces
+SELECT start, data FROM upload_pieces WHERE owner = ? AND upload = ? AND start >= ? ORDER BY start LIMIT ?;
+
+-- name: erase_upload
+UPDATE uploads SET held = false WHERE owner = ? AND id = ?;
+
+-- name: erase_upload_pieces
+DELETE FROM upload_pieces WHERE owner = ? AND upload = ?;
+
+-- name: drop_upload
+DELETE FROM uploads WHERE owner = ? AND id = ?;

@@ -1,7 +1,8 @@
 """A pooler that hands every transaction to another connection, as PgBouncer does in transaction mode.
 
 It speaks the protocol of version 3 between clients and a few connections to a server, which no client keeps beyond a transaction. Prepared
-statements are known by client, and prepared on a connection when one is used there: PgBouncer 1.22 with ``max_prepared_statements``."""
+statements are known by client, and prepared on a connection when one is used there: PgBouncer 1.22 with ``max_prepared_statements``. An
+old one passes them on as they are, to whatever connection."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ _STARTUP = struct.pack("!I", _VERSION) + b"user\0postgres\0database\0postgres\0\
 
 
 @cache
-def start_pooler(socket: str) -> str:
+def start_pooler(socket: str, old: bool = False) -> str:
     """Address of a pooler before the server at a Unix socket, until the process ends."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="pooler", daemon=True).start()
-    port = asyncio.run_coroutine_threadsafe(TransactionPooler(socket).open(), loop).result(30)
+    port = asyncio.run_coroutine_threadsafe(TransactionPooler(socket, old).open(), loop).result(30)
     return f"postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable&gssencmode=disable"
 
 
@@ -50,7 +51,7 @@ class Backend:
 
 @dataclass(eq=False)
 class Session:
-    """A client with its statements.
+    """A client with its statements. ``prefix``: of their names on a connection; empty where the pooler knows none.
 
     ``held``: its connection during a transaction. ``asked``: answers that are due; ``open``: something was sent since it last asked."""
 
@@ -65,8 +66,8 @@ class Session:
 class TransactionPooler:
     """Clients' transactions on a few connections, each on the one that rested longest."""
 
-    def __init__(self, socket: str) -> None:
-        self._socket = socket
+    def __init__(self, socket: str, old: bool = False) -> None:
+        self._socket, self._old = socket, old
         self._idle: deque[Backend] = deque()
         self._free = asyncio.Semaphore(0)
         self._numbers = count(1)
@@ -91,7 +92,7 @@ class TransactionPooler:
         self._give_back(Backend(reader, writer))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        session = Session(b"c%d" % next(self._numbers), writer)
+        session = Session(b"" if self._old else b"c%d" % next(self._numbers), writer)
         try:
             if not await greet(reader, writer, self._greeting):
                 return
@@ -175,7 +176,7 @@ def translate(held: Backend, session: Session, kind: bytes, body: bytes) -> byte
     prefix = session.prefix
     if kind == b"P":
         name, _, rest = body.partition(b"\0")
-        if name:
+        if name and prefix:
             session.prepared[name] = rest
         return held.parse(prefix + name if name else b"", rest, own=False)
     if kind == b"B":

@@ -93,9 +93,10 @@ def make_database(options: str = "") -> str:
     return url.replace("/postgres?", "/fresh?")
 
 
-def pooled(url: str) -> str:
-    """The address of a pooler before that server, which hands every transaction to another connection."""
+def pooled(url: str, old: bool = False) -> str:
+    """The address of a pooler before that server, which hands every transaction to another connection.
+    ``old``: it knows nothing of prepared statements."""
     from psycopg.conninfo import conninfo_to_dict
     from tests.store.pooler import start_pooler
 
-    return start_pooler(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432")
+    return start_pooler(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432", old)

@@ -12,6 +12,7 @@ from tests.store.pooler import CONNECTIONS
 
 import engrams
 from engrams import Turn
+from engrams.errors import StoreError
 from engrams.types import Kind
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
@@ -51,3 +52,23 @@ def test_memory_behind_a_pooler(home: Path, url: str) -> None:
         for _ in range(2 * CONNECTIONS):
             left = connection.execute("SELECT current_user, coalesce(current_setting('engrams.owner', true), ''), current_schemas(false)")
             assert left.fetchall() == [("postgres", "", ["public"])]
+
+
+def live_behind(home: Path, url: str, **store: object) -> None:
+    with engrams.open(home=home, store={"url": url, "connections": 3, **store}, jobs__workers=0) as memory:
+        for number in range(12):
+            memory.add(f"I bought a lantern called quux{number}.", scope=("user", "ann"))
+            assert memory.search(f"lantern quux{number}", scope=("user", "ann"), limit=1).hits[0].record.text.endswith(f"quux{number}.")
+
+
+def test_a_pooler_that_knows_no_prepared_statements(home: Path) -> None:
+    """With `store.prepare` off memory works behind it, and no statement gets a name; else the error names that setting."""
+    direct = postgres.empty_database()
+    url = postgres.pooled(direct, old=True)
+    live_behind(home, url, prepare=False)
+    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
+        for _ in range(2 * CONNECTIONS):
+            assert connection.execute("SELECT name FROM pg_prepared_statements WHERE NOT from_sql").fetchall() == []
+    with pytest.raises(StoreError) as caught:
+        live_behind(home, url)
+    assert "store.prepare=false" in caught.value.hint

@@ -248,7 +248,7 @@ class PostgresDatabase:
                 self._pool = ConnectionPool(
                     self.url,
                     connection_class=PipelinedConnection,
-                    configure=PipelinedConnection.start,
+                    configure=self._start,
                     kwargs={"autocommit": True, "context": _ADAPTERS, **KEEP_ALIVE},
                     min_size=1,
                     max_size=self._settings.connections,
@@ -256,6 +256,10 @@ class PostgresDatabase:
                     open=True,
                 )
             return self._pool
+
+    def _start(self, raw: PipelinedConnection) -> None:
+        raw.prepares = self._settings.prepare
+        raw.start()
 
     def _check_open(self) -> None:
         if self._closed:

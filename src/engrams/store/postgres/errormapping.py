@@ -16,7 +16,10 @@ from engrams.errors import ConflictError, EngramsError, InputError, SettingsErro
 
 BUSY = "Wait and repeat, or raise `store.busy_seconds` and `store.connections`."
 AWAY = "Check `store.url`, and that the server runs and takes connections; nothing acknowledged was lost."
-POOLER = "A pooler stands between that knows no prepared statements: PgBouncer needs 1.22 or newer with `max_prepared_statements` above 0."
+POOLER = (
+    "A pooler stands between that knows no prepared statements: PgBouncer needs 1.22 or newer with `max_prepared_statements` above 0, or"
+    " engrams `store.prepare=false`."
+)
 LATE = "Raise `statement_timeout` of the user of `store.url`, or remove it."
 READ_ONLY = "Let `store.url` name the primary (`?target_session_attrs=read-write`), and a user who may write."
 LONG = "Names, tags and ids have at most 2,000 bytes."

@@ -60,6 +60,9 @@ class PipelinedConnection(psycopg.Connection[Row]):
     Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to somebody else. After an error it is
     of no use: nobody knows then which statements have a name."""
 
+    prepares = True
+    """False: no statement gets a name."""
+
     def start(self) -> None:
         """Send what follows without waiting.
 
@@ -96,7 +99,7 @@ class PipelinedConnection(psycopg.Connection[Row]):
         if len(self._uses) >= _MOST_COUNTED:
             self._uses.clear()
         self._uses[key] += 1
-        if self._uses[key] <= _OFTEN or len(self._names) >= _MOST_NAMED:
+        if not self.prepares or self._uses[key] <= _OFTEN or len(self._names) >= _MOST_NAMED:
             return b""
         name = self._names[key] = b"engrams_%d" % len(self._names)
         self.pgconn.send_prepare(name, key[0].encode(), key[1])

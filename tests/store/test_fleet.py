@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.store import postgres
 from tests.store.make import ALICE, BOB, MODEL, START, Time, add, found, get, record, turn, vector
 
+from engrams import build
 from engrams.errors import SettingsError, StoreError
 from engrams.ports import (
     ApiKey,
@@ -24,7 +27,7 @@ from engrams.ports import (
     SessionRow,
     WriteBatch,
 )
-from engrams.settings import StoreSettings
+from engrams.settings import StoreSettings, load
 from engrams.types import Edge, EdgeType, Evidence, Topic
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
@@ -119,6 +122,32 @@ def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
     for table in ("jobs", "counters", "api_keys", "log_keys"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             count(url, table, "engrams_service", ALICE.key)
+
+
+def test_the_user_of_the_service_sees_nothing_by_itself(url: str, home: Path, clock: Time) -> None:
+    """A user who has the roles without inheriting their rights serves memory, keys and events; raw SQL as that user sees no table."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS app")
+        connection.execute("CREATE ROLE app LOGIN")
+        connection.execute("GRANT engrams_service, engrams_fleet TO app WITH INHERIT FALSE")
+    user = url.replace("//postgres:@", "//app@")
+    assert user != url
+    settings = load({"home": str(home), "store.url": user, "jobs.workers": 0}).settings
+    with build.open(settings) as memory, closing(build.keys(settings)) as keys, closing(build.audit(settings)) as log:
+        memory.add("I keep bees.", scope=ALICE)
+        assert [hit.record.text for hit in memory.search("bees", scope=ALICE).hits] == ["I keep bees."]
+        key, secret = keys.add("app", ALICE, ("read",), clock())
+        assert keys.find(secret, clock()) == key
+        log.note("key.add", owner=ALICE.key)
+        assert log.entries(owner=ALICE.key) and log.entries()
+    for table in ("api_keys", "audit_events", "records", "jobs"):
+        with psycopg.connect(user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(f"SELECT count(*) FROM engrams.{table}".encode())
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP OWNED BY app")
+        connection.execute("DROP ROLE app")
 
 
 def change_rows(url: str, text: str, owner: str) -> int:

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import errors
 
 from engrams.errors import StoreError
-from engrams.store.postgres.database import KEEP_ALIVE, SCHEMA
+from engrams.store.postgres.database import FLEET, KEEP_ALIVE, SCHEMA
 from engrams.store.postgres.errormapping import SCHEMA as HINT
 from engrams.store.postgres.errormapping import map_errors, read_address
 from engrams.store.postgres.termupdate import update_terms
@@ -28,6 +28,7 @@ _RIGHTS = (
 )
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
+_THERE = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
 APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
 
 
@@ -92,10 +93,11 @@ def _read_scheme(rows: Sequence[tuple[Any, ...]]) -> int:
 def require_schema(url: str, place: str) -> None:
     """Refuse a database whose schema this version does not know.
     StoreError: it has none, an older or a newer one, or cannot be reached."""
-    with map_errors(place), psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection:
-        there = connection.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.migrations",)).fetchall()[0][0]
-        if there is None:
+    with map_errors(place), psycopg.connect(url, **KEEP_ALIVE) as connection:
+        if not connection.execute(_THERE, (SCHEMA,)).fetchall():
             raise StoreError(f"{place} holds no memory yet.", hint="Make its tables first: `engrams migrate`.")
+        # A user may have rights only in the roles of transactions.
+        connection.execute("SELECT set_config('role', %s, true)", (FLEET,))
         compare_schema(connection.execute(APPLIED).fetchall(), place)
 
 

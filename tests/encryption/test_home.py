@@ -73,12 +73,15 @@ def test_a_new_home_is_encrypted_from_its_first_byte(home: Path) -> None:
 
 
 def test_search_indexes_are_in_no_file(home: Path) -> None:
-    """Encrypting deletes the files of search indexes, of a database of another name too, and no search writes new ones."""
+    """Encrypting deletes the files of search indexes, of a database of another name too, and no search writes new ones.
+
+    So with an empty folder that damage left in the place of one."""
     turns = [Turn(f"Parcel r{place}x lies in the hall of {WORD} house {place % 90}.", session=f"s{place // 20}") for place in range(2_100)]
     with engrams.open(home=home, write__extract="off", jobs__workers=0) as memory:
         memory.observe(turns, scope=OWNER)
         before = memory.search("parcel", scope=OWNER).hits
     assert list((home / "memory.db.index").iterdir())
+    (home / "memory.db.index" / "damaged.segment").mkdir()
     shutil.copytree(home / "memory.db.index", home / "other.sqlite.index")
     encrypt(home)
     assert not [*home.rglob("*.segment")]

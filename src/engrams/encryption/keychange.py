@@ -218,7 +218,8 @@ def _remove_indexes(home: Path) -> None:
     for path in (*home.glob("*.index/*.segment"), *home.glob("*.index/*.new")):
         if path.is_file() or path.is_symlink():
             path.unlink()
-    for folder in home.glob("*.index"):
+    # Folders in the place of a file, and the one of all.
+    for folder in (*home.glob("*.index/*.segment"), *home.glob("*.index")):
         with suppress(OSError):  # somebody keeps another file there
             folder.rmdir()
 

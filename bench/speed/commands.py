@@ -32,6 +32,8 @@ _ENTRY = (sys.executable, "-m", "engrams.surfaces.cli.entry")
 _BATCH = 500
 _SOCKET_SECONDS = 60.0
 _EVENT = {"hook_event_name": "UserPromptSubmit", "cwd": "/tmp"}
+_PLAIN = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Environment in which Python keeps compiled modules, as it does where engrams is installed: the first round compiles them."""
 _BUDGETS = {"help": 70, "search": 350, "search, served": 120, "hook, served": 150}
 """Milliseconds at 100,000 records."""
 
@@ -97,7 +99,7 @@ def _take_turns(calls: dict[str, Any], questions: Sequence[str], rounds: int) ->
 def _time_command(command: Sequence[str], stdin: str) -> tuple[float, float]:
     """Seconds of a process, by the clock and of processors."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, input=stdin.encode(), capture_output=True, check=True)
+    subprocess.run(command, input=stdin.encode(), capture_output=True, check=True, env=_PLAIN)
     seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -70,9 +70,9 @@ _NEARLY_ALL = 0.95
 def count_proposals(width: int, size: int) -> int:
     """Number of slots to propose for 0.98 recall of the ``width`` nearest.
 
-    1.5 times ``width`` in a small index, twice from a quarter of a million slots on. Proposing and rescoring one costs as much time as
-    the codes of hundreds of slots."""
-    return round(width * min(1.5 + 2 * size / 1_000_000, 2.0))
+    1.5 times ``width`` in a small index, three times from three quarters of a million slots on. Proposing and rescoring one costs as
+    much time as the codes of hundreds of slots."""
+    return round(width * min(1.5 + 2 * size / 1_000_000, 3.0))
 
 
 class AnnIndex:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.vault.conftest import ALICE, Desk
@@ -314,6 +316,29 @@ def test_the_watcher_follows_edits(desks: Callable[..., Desk], mode: str) -> Non
     desk.file(record).unlink()
     until(lambda: desk.get(record).status is Status.FORGOTTEN)
     desk.engine.close()
+
+
+@pytest.mark.covers("S2.11", "S2.20")
+def test_a_file_removed_while_it_is_written_is_forgotten(desks: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hand that removes a new file before its writing is noted is followed as later; the watcher sees it, and so does a sync."""
+    desk = desks(vault__watch="auto", write__extract="off")
+    replace = os.replace
+    quick: list[str] = []
+
+    def removed_at_once(source: str | Path, target: str | Path) -> None:
+        replace(source, target)
+        if Path(target).suffix == ".md" and "entries" in Path(target).parts and not quick:
+            quick.append(Path(target).name)
+            Path(target).unlink()
+
+    monkeypatch.setattr(os, "replace", removed_at_once)
+    gone = desk.add("My dentist is Doctor Brown.", settle=False)
+    monkeypatch.undo()
+    kept = desk.add("The meeting is on Monday.", settle=False)
+    desk.sync()
+    assert quick and desk.get(gone).status is Status.FORGOTTEN and desk.get(kept).status is Status.ACTIVE
+    assert gone.text not in found(desk, "Who is my dentist?")
+    assert desk.engine.check()["ok"]
 
 
 @pytest.mark.covers("S2.18")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from engrams.ports import NOTE_PIECE
 from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
 from engrams.vault import recordmarkdown
-from engrams.vault.folderaccess import PlannedFileWrite, hash_bytes
+from engrams.vault.folderaccess import FileStat, PlannedFileWrite, hash_bytes
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.recordmarkdown import RecordFileLink
 from engrams.vault.recordmarkdown import find_loose as loose_links
@@ -176,13 +176,13 @@ class VaultFileWriter:
     def _written_rows(self, owner: Scope, plans: Sequence[_FilePlan]) -> list[FileStateRow]:
         rows = []
         for plan in plans:
-            stat = self._parts.disk.stat(plan.path)
-            if stat is not None:
-                links = tuple((str(link.type), link.target, link.weight, link.count) for link in plan.links)
-                record = plan.record
-                rows.append(
-                    FileStateRow(owner, record.id, plan.path, record.scope, hash_bytes(plan.data), record.version, links, stat, now_ns())
-                )
+            # A hand may have removed it already: only a row with its path tells that from a file not written yet.
+            stat = self._parts.disk.stat(plan.path) or FileStat(0, 0)
+            links = tuple((str(link.type), link.target, link.weight, link.count) for link in plan.links)
+            record = plan.record
+            rows.append(
+                FileStateRow(owner, record.id, plan.path, record.scope, hash_bytes(plan.data), record.version, links, stat, now_ns())
+            )
         return rows
 
     def _erase(self, owner: Scope, id: str, row: FileStateRow | None) -> None:

@@ -27,8 +27,8 @@ OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")
 
 
-def armed(left: int, acks: int) -> None:
-    """Die just before the step number ``left`` from now; the name of that step goes to ``acks``."""
+def armed(left: int, acks: int) -> list[int]:
+    """Die just before the step number ``left`` from now (0: never); its name goes to ``acks``. The result's number may be set anew."""
     count = [left]
 
     def before(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,6 +49,7 @@ def armed(left: int, acks: int) -> None:
     ):
         for name in names:
             setattr(owner, name, before(f"{owner.__name__}.{name}", getattr(owner, name)))
+    return count
 
 
 def quiet(git: bool) -> dict[str, Any]:
@@ -166,9 +167,10 @@ def each(home: Path, path: str, every: int, git: bool) -> None:
 def day(home: Path, names: list[str], step: int, acks: int, git: bool) -> None:
     """A bit of everything: each kind of write of memory and of a hand, and what brings the two together."""
     facts = home / "vault/entries/user/alice/facts"
+    left = armed(0, acks)
     with engrams.open(home=home, **quiet(git)) as memory:
         files = [home / "vault" / memory.vault.file(Scope(OWNER), name) for name in names]
-        armed(step, acks)
+        left[0] = step
         memory.add("Line of w6", scope=OWNER)
         memory.edit(names[0], scope=OWNER, text="Line of w1\nw7")
         for number, text in ((0, "w8\nLine of w1\n"), (1, "Line of w2\nw9\n")):

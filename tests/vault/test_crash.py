@@ -84,8 +84,9 @@ def test_killed_before_every_single_step(home: Path, git: str) -> None:
     if git:
         pytest.importorskip("dulwich")
     died = stepwise(home, 1, git)
-    steps = {"SqliteStore.commit", "SqliteStore.clear", "SqliteStore.finish", "State.put", "State.touch", "open", "link", "replace"}
-    assert steps | ({"State.untouch", "rename"} if git else set()) <= set(died)
+    stored = {f"SqliteStore.{name}" for name in ("commit", "clear", "finish")}
+    steps = stored | {"VaultStateDatabase.put", "VaultStateDatabase.touch", "open", "link", "replace"}
+    assert steps | ({"VaultStateDatabase.untouch", "rename"} if git else set()) <= set(died)
 
 
 @pytest.mark.parametrize("git", ["", pytest.param("git", marks=pytest.mark.slow)])

@@ -84,6 +84,9 @@ class VaultFileWriter:
         place = next((path for path in dict.fromkeys((row.path, row.next_path)) if path and disk.stat(path)), "")
         old = disk.read(place) if place else None
         if not place and not row.path:
+            if row.next_hash and self._parts.truth == "files" and not force:
+                # An interrupted write, whose file a hand may have renamed since.
+                return None
             # A file that a hand removed: the tombstone keeps its name.
             return _FilePlan(record, row, self._target_path(record, row, taken))
         if old is None:

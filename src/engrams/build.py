@@ -116,7 +116,7 @@ def open(
             handlers=files.handlers if files else {},
             skills=_skills(settings, embedder, clock),
             files=files,
-            home=_home(settings, files, clock),
+            home=_home(settings, files, kept, clock),
             plain=make_plain() if settings.write.changes.enabled else None,
             helpers=HelperProcesses(settings.jobs.processes or (0 if helped else 1)),
         )
@@ -321,7 +321,7 @@ def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
         return {"memories": number, "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
 
 
-def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[], HomeFileCleaner] | None:
+def _home(settings: Settings, files: Vault | None, kept: Store, clock: Clock) -> Callable[[], HomeFileCleaner] | None:
     """Build the cleaner of files beside the store; None without files."""
     if settings.is_volatile:
         return None
@@ -341,14 +341,17 @@ def _home(settings: Settings, files: Vault | None, clock: Clock) -> Callable[[],
             held = store(there, clock)
             beside = with_files(held, there, NullEmbedder(), None, clock)
             with closing(beside.parts.store if beside else held) as whole:
-                _purge_again(whole, _home(there, beside, clock), order, clock)
+                _purge_again(whole, _home(there, beside, held, clock), order, clock)
 
         replace_backup(path, purge)
 
     def make() -> HomeFileCleaner:
         from engrams.vault.homepurge import HomeFilePurger, HomePurgeDeps
+        from engrams.vault.uploadpurge import UploadPurger
 
-        return HomeFilePurger(HomePurgeDeps(settings.home.expanduser(), _list_places(settings), files, purge_in_copy, purge_in_backup))
+        home = HomeFilePurger(HomePurgeDeps(settings.home.expanduser(), _list_places(settings), files, purge_in_copy, purge_in_backup))
+        tables = open_fleet_tables(settings, kept)
+        return home if tables is None else UploadPurger(home, tables.uploads)
 
     return make
 

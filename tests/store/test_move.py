@@ -15,6 +15,7 @@ import engrams
 from engrams import build, clock
 from engrams.errors import ConflictError
 from engrams.ports import JobSpec, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store
+from engrams.settings import Settings
 from engrams.types import Edge, EdgeType, Evidence, Status
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
@@ -142,3 +143,36 @@ def test_a_move_to_where_others_have_jobs(home: Path) -> None:
         assert served.spend("2026-03-01", 0, 0) == (7, 30)
     for one in (store, served):
         one.close()
+
+
+def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
+    """Feedback and crises are found by their session on Postgres and in the home they come back to, once each, however often they move;
+    into a place whose records have another key nothing moves."""
+    url = postgres.empty_database()
+    here, there = ({"home": str(home)}, {"home": str(home), "store.url": url})
+    again, other = {"home": str(tmp_path / "again")}, {"home": str(tmp_path / "other")}
+    loaded = [engrams.settings.load(one).settings for one in (here, there, again, other)]
+
+    def note(settings: Settings) -> tuple[str, str | None]:
+        with closing(build.safety(settings)) as safety, closing(build.feedback(settings)) as feedback:
+            crisis = safety.append_once("s1", classifier="rules", severity="low", owner="user/ann", id="c1")
+            return crisis, feedback.add("s1", "skip", id="f1")
+
+    def tell(settings: Settings) -> Any:
+        with closing(build.safety(settings)) as safety, closing(build.feedback(settings)) as feedback:
+            return safety.list(session="s1", owner="user/ann"), feedback.list(session="s1")
+
+    assert note(loaded[0]) == ("stored", "stored")
+    expected = tell(loaded[0])
+    assert [len(each) for each in expected] == [1, 1]
+    for _ in range(2):
+        assert build.move_memory(loaded[0], url, clock.now, lambda *_: None)["log_records"] == 2
+    assert tell(loaded[1]) == expected and note(loaded[1]) == ("known", "known")
+    back = engrams.settings.load({**again, "store.url": url}).settings
+    for _ in range(2):
+        assert build.move_memory(back, str(tmp_path / "again" / "memory.db"), clock.now, lambda *_: None)["log_records"] == 2
+    assert tell(loaded[2]) == expected and note(loaded[2]) == ("known", "known")
+    assert note(loaded[3]) == ("stored", "stored")
+    with pytest.raises(ConflictError, match="another memory"):
+        build.move_memory(loaded[3], url, clock.now, lambda *_: None)
+    assert tell(loaded[1]) == expected

@@ -123,6 +123,7 @@ from engrams.ports.sessionstore import OwnerStateStore as OwnerStateStore
 from engrams.ports.sessionstore import SessionStore as SessionStore
 from engrams.ports.skillrecords import SkillRecordSource as SkillRecordSource
 from engrams.ports.uploadstorage import StoredUpload as StoredUpload
+from engrams.ports.uploadstorage import UploadPieceStorage as UploadPieceStorage
 from engrams.ports.uploadstorage import UploadStorage as UploadStorage
 from engrams.ports.uploadstorage import build_missing_upload as build_missing_upload
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from engrams.ports.apikeytable import ApiKeyTable
 from engrams.ports.auditeventtable import AuditEventTable
 from engrams.ports.sessionlogs import SessionLogName, SessionLogTable
-from engrams.ports.uploadstorage import UploadStorage
+from engrams.ports.uploadstorage import UploadPieceStorage
 
 
 class FleetTables(Protocol):
@@ -24,4 +24,4 @@ class FleetTables(Protocol):
     def logs(self) -> Mapping[SessionLogName, SessionLogTable]: ...
 
     @property
-    def uploads(self) -> UploadStorage: ...
+    def uploads(self) -> UploadPieceStorage: ...

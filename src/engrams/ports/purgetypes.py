@@ -79,7 +79,8 @@ class HomeFileCleaner(Protocol):
         ``was_said``: tells a text of theirs, of which only a hash is left."""
         ...
 
-    def look(self, words: Sequence[str], live: LiveWords, short: Sequence[str] = ()) -> tuple[PurgePlaceCheck, ...]:
-        """Look for words in the bytes of every file.
-        ``short``: texts that are looked for in the vault's files and history only."""
+    def look(self, order: PurgeOrder, live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
+        """Look for a purge's words in the bytes of every file.
+
+        Its short ones are looked for in the vault's files and history only."""
         ...

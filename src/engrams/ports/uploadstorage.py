@@ -74,3 +74,15 @@ class UploadStorage(Protocol):
     def iter_all(self) -> Iterator[StoredUpload]:
         """Yield the uploads of all owners."""
         ...
+
+
+class UploadPieceStorage(UploadStorage, Protocol):
+    """Port that stores uploads in pieces, which a purge rewrites."""
+
+    def iter_pieces(self, owner: Scope, id: str) -> Iterator[tuple[int, bytes]]:
+        """Read the contents piece by piece, each with its place."""
+        ...
+
+    def replace_piece(self, owner: Scope, id: str, start: int, piece: bytes) -> None:
+        """Overwrite a piece by one of the same length."""
+        ...

@@ -148,7 +148,7 @@ class MemoryPurger:
         """Look at every place again, and report."""
         log = self._empty_log(order.owner)
         home = self._deps.home
-        looked = home().look(order.words, lambda some: self._find_live(some, order.words), order.short) if home is not None else (_PROCESS,)
+        looked = home().look(order, lambda some: self._find_live(some, order.words)) if home is not None else (_PROCESS,)
         places = (*told, *looked)
         remaining = {**done.remaining, "log": log, **{place.name: place.left for place in places}}
         rows = sum(done.remaining.values()) + log

@@ -75,9 +75,9 @@ class HomeFilePurger:
         """Return what the git history holds of memories that were purged before."""
         return GitHistoryScanner(self._deps.places.vault).find_words(frozenset(ids), was_said)
 
-    def look(self, words: Sequence[str], live: LiveWords, short: Sequence[str] = ()) -> tuple[PurgePlaceCheck, ...]:
+    def look(self, order: PurgeOrder, live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         """Look for purged words in the bytes of every file."""
-        search = PurgedWordSearcher(words, short)
+        search = PurgedWordSearcher(order.words, order.short)
         looked, held = Counter[str](), dict[str, dict[str, set[bytes]]]()
         for path, place in self._list_places():
             looked[place] += 1

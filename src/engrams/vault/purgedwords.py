@@ -19,7 +19,8 @@ _WIDTH = 24
 _KEY, _BLOCK = 8, 4
 _MIX = 0x9E3779B1
 """Multiplier that spreads four bytes over the numbers of a table."""
-_LONGEST = 256
+LONGEST = 256
+"""Most bytes that are looked for as one."""
 _WINDOWS = 2000
 """Pieces of one text that are looked for, at most; spread over all of it."""
 
@@ -80,17 +81,23 @@ class PurgedWordSearcher:
         try:
             for chunk in fileencryption.iter_contents(home, path):
                 found |= self.find(before + chunk)
-                before = chunk[-_LONGEST:]
+                before = chunk[-LONGEST:]
         except FileNotFoundError:
             pass
         return found
 
+    def blank(self, data: bytes) -> bytes:
+        """Return some bytes with every needle overwritten, as long as before."""
+        blanked = bytearray(data)
+        for needle, place in self.places(data):
+            blanked[place : place + len(needle)] = b"[removed]".ljust(len(needle))[: len(needle)]
+        return bytes(blanked)
+
     def overwrite(self, path: Path) -> None:
         """Overwrite every needle in a file, which keeps its length."""
-        data = bytearray(path.read_bytes())
-        for needle, place in list(self.places(bytes(data))):
-            data[place : place + len(needle)] = b"[removed]".ljust(len(needle))[: len(needle)]
         with path.open("r+b") as file:
+            data = self.blank(file.read())
+            file.seek(0)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -125,7 +132,7 @@ def list_files(*roots: Path) -> tuple[Path, ...]:
 def _make_needles(word: str) -> Iterator[tuple[bytes, str]]:
     for piece in cut_words(word):
         for told in {piece, json.dumps(piece)[1:-1], json.dumps(piece, ensure_ascii=False)[1:-1]}:
-            yield told.encode("utf-8", "replace")[:_LONGEST], piece
+            yield told.encode("utf-8", "replace")[:LONGEST], piece
     slug = make_slug(word)
     if "-" in slug and len(slug) > LEAST:
         yield slug.encode(), word

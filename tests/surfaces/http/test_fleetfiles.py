@@ -93,6 +93,31 @@ def test_a_server_that_dies_loses_no_file(url: str, tmp_path: Path) -> None:
         assert read(b, f"imports/{sent['id']}")["report"]["stored"] == 40
 
 
+def test_a_purge_takes_words_out_of_files_that_wait(url: str, tmp_path: Path) -> None:
+    """Purged at one server, a text is gone from a file that another receives, also where it was cut in two; nobody else's is touched."""
+    text = "The spare key lies under the terracotta xylophone."
+    line = json.dumps({"role": "user", "content": text}).encode()
+    with server(tmp_path / "a", url) as a, server(tmp_path / "b", url) as b:
+        made = ask(a, "memories", {"text": text, "kind": "fact"}, "ann")["results"][0]["id"]
+        sent = upload(a, line[:50], **{"Upload-Length": "1000"})
+        head = {"X-Engrams-User": "ann", "Upload-Offset": "50"}
+        with urlopen(Request(f"{a}/v1/imports/{sent['id']}", line[50:], head, method="PATCH"), timeout=60):
+            pass
+        upload(a, line, **{"Upload-Length": "1000", "X-Engrams-User": "bob"})
+        told = ask(b, "purge", {"ids": [made]}, "ann")
+        assert told["proven"], told
+    held = {owner: b"".join(map(bytes, pieces)) for owner, pieces in read_pieces(url).items()}
+    assert b"xylophone" not in held["user/ann"] and len(held["user/ann"]) == len(line)
+    assert held["user/bob"] == line
+
+
+def read_pieces(url: str) -> dict[str, list[bytes]]:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        return dict(connection.execute("SELECT owner, array_agg(data ORDER BY start) FROM engrams.upload_pieces GROUP BY owner").fetchall())
+
+
 def test_a_home_holds_what_is_its_machines(url: str, tmp_path: Path) -> None:
     """After a story over all routes and commands, with a model, two servers and a worker, no home holds a file but the machine's own."""
     with ScriptedModel(answer=lambda _: {"statements": []}) as model, ExitStack() as stack:

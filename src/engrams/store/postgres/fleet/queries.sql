@@ -103,6 +103,9 @@ INSERT INTO upload_pieces (owner, upload, start, data) VALUES (?, ?, ?, ?);
 -- name: upload_pieces
 SELECT start, data FROM upload_pieces WHERE owner = ? AND upload = ? AND start >= ? ORDER BY start LIMIT ?;
 
+-- name: replace_upload_piece
+UPDATE upload_pieces SET data = ?4 WHERE owner = ?1 AND upload = ?2 AND start = ?3;
+
 -- name: erase_upload
 UPDATE uploads SET held = false WHERE owner = ? AND id = ?;
 

@@ -77,6 +77,9 @@ class PostgresUploads:
                 yield start, bytes(piece)
             start += 1
 
+    def replace_piece(self, owner: Scope, id: str, start: int, piece: bytes) -> None:
+        self._change(owner, "replace_upload_piece", owner.key, id, start, piece)
+
     def erase(self, owner: Scope, id: str) -> None:
         self._database.write(owner, self._remove, owner, id, "erase_upload")
 

@@ -196,10 +196,11 @@ class SqlStore:
         with self._database.asking(None) as connection:
             if not jobqueue.is_claimable(connection, claim):
                 return None
-        return self._database.write(None, jobqueue.claim, claim)
+        # A claim that a power failure undoes is a job that waits again: no disk need be waited for.
+        return self._database.write_unsynced(None, lambda connection: jobqueue.claim(connection, claim))
 
     def renew(self, lease: str, until: datetime) -> bool:
-        return self._database.exists and self._database.write(None, jobqueue.renew, lease, until)
+        return self._database.exists and self._database.write_unsynced(None, lambda connection: jobqueue.renew(connection, lease, until))
 
     def keep(self, lease: str, payload: Meta) -> bool:
         return self._database.exists and self._database.write(None, jobqueue.keep, lease, payload)

@@ -16,7 +16,7 @@ from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, find_highest, scopes_in_reach
 
-_Facts: TypeAlias = dict[str, Sequence[Record]]
+_Facts: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""
 _SAID = (Kind.TURN, Kind.NOTE)
 _NEAREST = 10
@@ -67,18 +67,18 @@ class ChangeDetector:
         """Close or mark what new statements end, in their order.
 
         A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
-        facts: _Facts = {}
+        facts = self._find_facts([one for record, detected in detection if detected for one in (record, *(each.old for each in detected))])
         for record, detected in detection:
             self._end(record, detected, changes, facts)
 
     def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet, facts: _Facts) -> None:
-        told = self._find_facts(record, facts) if detected else ()
+        told = facts[record.id] if detected else ()
         for found in detected:
-            if found.probability < self._settings.close_at and _is_other_slot(self._find_facts(found.old, facts), told, record.text):
+            if found.probability < self._settings.close_at and _is_other_slot(facts[found.old.id], told, record.text):
                 continue
             reason = f"a later statement ends it, probability {found.probability:.2f}"
             certain = found.probability >= self._settings.close_at
-            ended, others = self._split_facts(found, changes, facts)
+            ended, others = _split_facts(found, changes, facts)
             whole = certain and not (found.partly or others)
             for fact in ended:
                 if certain:
@@ -142,19 +142,26 @@ class ChangeDetector:
         pools = self._store.seek_all(queries)
         return [[pool.ids[place] for place in find_highest(pool.bm + pool.cos, _NEAREST + _SPARE)] for pool in pools]
 
-    def _split_facts(self, found: DetectedChange, changes: DigestChangeSet, facts: _Facts) -> tuple[Sequence[Record], Sequence[Record]]:
-        """Split the open facts into those that end and those that stay.
-        All stay where it is not clear which one is meant."""
-        open_ = [fact for fact in changes.add_stored(self._find_facts(found.old, facts)) if fact.status is Status.ACTIVE]
-        own = set(terms(found.clause))
-        meant = [fact for fact in open_ if any(set(terms(quote.quote)) <= own for quote in fact.evidence if quote.source == found.old.id)]
-        return (meant, [fact for fact in open_ if fact not in meant]) if len(meant) == 1 else ((), open_)
+    def _find_facts(self, sources: Sequence[Record]) -> _Facts:
+        """Find the facts that came from each of some messages."""
+        facts: _Facts = {one.id: [] for one in sources}
+        if not facts:
+            return facts
+        reach, most = scopes_in_reach(sources[0].scope.owner), _MOST_FACTS * len(facts)
+        for fact in self._store.find(RecordQuery(reach, STATEMENTS, sources=tuple(facts), limit=most)).records:
+            for source in {quote.source for quote in fact.evidence} & facts.keys():
+                if len(facts[source]) < _MOST_FACTS:
+                    facts[source].append(fact)
+        return facts
 
-    def _find_facts(self, source: Record, known: _Facts) -> Sequence[Record]:
-        if source.id not in known:
-            query = RecordQuery(scopes_in_reach(source.scope.owner), STATEMENTS, sources=(source.id,), limit=_MOST_FACTS)
-            known[source.id] = self._store.find(query).records
-        return known[source.id]
+
+def _split_facts(found: DetectedChange, changes: DigestChangeSet, facts: _Facts) -> tuple[Sequence[Record], Sequence[Record]]:
+    """Split the open facts into those that end and those that stay.
+    All stay where it is not clear which one is meant."""
+    open_ = [fact for fact in changes.add_stored(facts[found.old.id]) if fact.status is Status.ACTIVE]
+    own = set(terms(found.clause))
+    meant = [fact for fact in open_ if any(set(terms(quote.quote)) <= own for quote in fact.evidence if quote.source == found.old.id)]
+    return (meant, [fact for fact in open_ if fact not in meant]) if len(meant) == 1 else ((), open_)
 
 
 def _to_message(record: Record) -> Message:

@@ -37,6 +37,7 @@ from engrams.settings import EncryptionSettings, Settings, change_settings, in_t
 from engrams.store.sqlite import SqliteStore, lostmemories
 from engrams.store.storefactory import choose_store as store
 from engrams.store.storefactory import find_database, is_served, open_fleet_tables
+from engrams.store.storefactory import find_dump_problem as find_dump_problem
 from engrams.store.storefactory import migrate_store as migrate_store
 from engrams.tend.helperprocesses import HelperProcesses
 from engrams.types import Kind, Record

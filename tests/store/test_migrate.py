@@ -12,6 +12,7 @@ from tests.store import postgres
 import engrams
 from engrams import build
 from engrams.errors import StoreError
+from engrams.text.terms import TERM_SCHEME
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 
@@ -112,3 +113,36 @@ def test_a_user_that_may_not_migrate_is_told_what_is_needed() -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP OWNED BY builder CASCADE")
         connection.execute("DROP ROLE builder")
+
+
+def test_older_processes_store_nothing_while_words_are_split_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first moment of `migrate` a running process of the older words refuses to write, and one of the newer ones to start."""
+    from engrams.store.postgres import schemasetup
+
+    url = postgres.make_database()
+    build.migrate_store(url)
+    given: dict[str, Any] = {"home": home, "store": {"url": url}, "jobs__workers": 0, "embed__provider": "null"}
+    scope = ("user", "ann")
+    with engrams.open(**given) as older:
+        older.add("The lantern is green.", scope=scope)
+        split = schemasetup.update_terms
+        met = []
+
+        def update(place: str) -> None:
+            with pytest.raises(StoreError, match="other words") as refused:
+                older.add("The lantern is red.", scope=scope)
+            assert "Upgrade" in refused.value.hint
+            with pytest.raises(StoreError, match="older") as waits:
+                engrams.open(**given)
+            assert "engrams migrate" in waits.value.hint
+            split(place)
+            met.append(place)
+
+        # What migrates now is of a release with newer words.
+        monkeypatch.setattr(schemasetup, "TERM_SCHEME", TERM_SCHEME + 1)
+        monkeypatch.setattr(schemasetup, "update_terms", update)
+        assert build.migrate_store(url) == ("terms",) and met == [url]
+        monkeypatch.setattr(schemasetup, "TERM_SCHEME", TERM_SCHEME)
+        with pytest.raises(StoreError, match="newer"):
+            older.inspect.require_ready()
+        assert [record.text for record in older.list(scope=scope).records] == ["The lantern is green."]

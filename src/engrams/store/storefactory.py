@@ -63,6 +63,13 @@ def migrate_store(url: str) -> tuple[str, ...]:
     return migrate(url)
 
 
+def find_dump_problem(url: str) -> str:
+    """Say why `pg_dump` by the user of a Postgres address would fail."""
+    from engrams.store.postgres.schemasetup import find_dump_problem
+
+    return find_dump_problem(url)
+
+
 def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> dict[str, int]:
     """Copy the configured store's memory to another address; numbers of it.
 

@@ -4,7 +4,7 @@
 
 -- name: lock_owner
 INSERT INTO owners (owner) VALUES (current_setting('engrams.owner'))
-ON CONFLICT (owner) DO UPDATE SET changed = owners.changed RETURNING changed;
+ON CONFLICT (owner) DO UPDATE SET changed = owners.changed RETURNING changed, (SELECT max(terms) FROM migrations);
 
 -- name: set_changes
 UPDATE owners SET changed = ? WHERE owner = current_setting('engrams.owner');

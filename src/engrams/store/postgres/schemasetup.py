@@ -29,6 +29,8 @@ _RIGHTS = (
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
 _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
+_DUMPS = """SELECT current_user, rolsuper OR rolbypassrls, (SELECT bool_and(has_table_privilege(oid, 'SELECT')) FROM pg_class
+    WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'S')) FROM pg_roles WHERE rolname = current_user"""
 APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
 
 
@@ -58,6 +60,16 @@ def migrate(url: str) -> tuple[str, ...]:
     raise StoreError("Something holds a table for long.", hint="End it (`pg_stat_activity` shows it: a backup?), and migrate again.")
 
 
+def find_dump_problem(url: str) -> str:
+    """Say why `pg_dump` by this user would fail; empty: it would not."""
+    with map_errors("the database"), psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection:
+        name, sees, reads = connection.execute(_DUMPS, (SCHEMA,)).fetchall()[0]
+    if sees and reads:
+        return ""
+    lacks = "BYPASSRLS" if not sees else "the right to read all"
+    return f"The user {name} cannot back up memory by pg_dump: it lacks {lacks}."
+
+
 def _take_step(connection: psycopg.Connection[tuple[Any, ...]]) -> str:
     """Take the next step in its own transaction; name, if any."""
     with connection.transaction():
@@ -80,6 +92,9 @@ def _take_terms(connection: psycopg.Connection[tuple[Any, ...]], url: str) -> tu
     """Split texts into this version's terms, where they are older."""
     if _read_scheme(connection.execute(APPLIED).fetchall()) >= TERM_SCHEME:
         return ()
+    # From here on processes of the older words write nothing, and those of the newer ones wait until all are split.
+    last = f"UPDATE {SCHEMA}.migrations SET terms = %s WHERE number = (SELECT max(number) FROM {SCHEMA}.migrations)"  # noqa: S608
+    connection.execute(last.encode(), (TERM_SCHEME,))
     update_terms(url)
     connection.execute(f"UPDATE {SCHEMA}.migrations SET terms = %s", (TERM_SCHEME,))  # noqa: S608 - our own name
     return ("terms",)
@@ -106,8 +121,8 @@ def compare_schema(rows: Sequence[tuple[Any, ...]], place: str, *, newer: bool =
     ``newer``: later ones are allowed, but for terms, which all must split alike. StoreError: they differ."""
     applied = {number: (name, checksum) for number, name, checksum, _ in rows}
     known = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
-    terms = _read_scheme(rows)
-    if (applied.keys() - known.keys() and not newer) or terms > TERM_SCHEME:
+    terms, begun = _read_scheme(rows), max((int(terms) for *_, terms in rows), default=TERM_SCHEME)
+    if (applied.keys() - known.keys() and not newer) or begun > TERM_SCHEME:
         raise StoreError(f"{place} was migrated by a newer engrams.", hint="Upgrade engrams on this machine.")
     if known.keys() - applied.keys() or terms < TERM_SCHEME:
         raise StoreError(f"{place} has the schema of an older engrams.", hint=HINT)

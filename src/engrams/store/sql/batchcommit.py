@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engrams.clock import micros
-from engrams.errors import BudgetError, ConflictError, InputError, NotFoundError
+from engrams.errors import BudgetError, ConflictError, InputError, NotFoundError, StoreError
 from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, StorageUse, WriteBatch
 from engrams.store.sql import jobqueue, linkqueries, recordqueries, sessionstates
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
 from engrams.store.sql.rowconversion import FIELDS, coerce_field, encode_field, encode_json, encode_record, to_history_value
-from engrams.text.terms import index_terms
+from engrams.text.terms import TERM_SCHEME, index_terms
 from engrams.types import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
@@ -88,7 +88,10 @@ class BatchCommitter:
         self._owner = owner.key
         self._dialect.enter(self._connection, self._owner)
         if self._owner not in self._changes:
-            self._changes[self._owner] = int(fetch_one(self._connection, "lock_owner")[0])
+            changed, *terms = fetch_one(self._connection, "lock_owner")
+            if terms and terms[0] > TERM_SCHEME:
+                raise StoreError("A newer engrams splits texts into other words here.", hint="Upgrade engrams on this machine.")
+            self._changes[self._owner] = int(changed)
             if self._batch.quota != StorageUse():
                 self._used[self._owner] = recordqueries.measure_storage(self._connection, owner)
 

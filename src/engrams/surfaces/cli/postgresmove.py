@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import emit, say, show_progress
+from engrams.surfaces.cli.resultoutput import emit, note, say, show_progress
 
 app = new_app()
+_BACKUP = "CREATE ROLE backup LOGIN BYPASSRLS; GRANT pg_read_all_data TO backup; (docs/guides/fleet.md)"
 
 
 @app.command()
@@ -25,11 +26,15 @@ def migrate(
     Processes that serve go on meanwhile."""
     from engrams import build
 
-    steps = build.migrate_store(url or options.load().settings.store.url)
+    address = url or options.load().settings.store.url
+    steps = build.migrate_store(address)
+    problem = build.find_dump_problem(address)
     if options.json:
-        emit({"steps": list(steps)})
-    else:
-        say(f"Done: {', '.join(steps)}." if steps else "The tables are up to date.")
+        emit({"steps": list(steps), "backup": problem})
+        return
+    say(f"Done: {', '.join(steps)}." if steps else "The tables are up to date.")
+    if problem:
+        note(f"{problem} Make a user for backups: {_BACKUP}")
 
 
 @app.command()

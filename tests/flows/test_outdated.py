@@ -224,6 +224,8 @@ def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFix
         ("Ich wohne in Köln.", "Ich bin letzten Monat nach Bonn gezogen.", "Bonn"),
         ("I moved to Porto two weeks ago.", "I moved to Bilbao in 2012.", "Porto"),
         ("I live in Porto.", "I moved to Bilbao in 2012.", "Porto"),
+        ("I live in Lyon.", "We moved to Rome in March.", "Rome"),
+        ("I live in Lyon.", "We moved to Postgres in March.", "Lyon"),
     ],
 )
 def test_told_later_wins_over_undated(tmp_path: Path, old: str, new: str, now: str) -> None:

@@ -21,7 +21,7 @@ Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conf
 
 # A channel ranks below another if its trust is lower by more than this: user over assistant, not user over import.
 MARGIN = 0.2
-_RECENT = timedelta(days=62)
+_RECENT = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)

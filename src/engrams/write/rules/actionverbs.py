@@ -57,6 +57,14 @@ _CAPITAL = frozenset(("leave", "quit", "visit", "attend", "speak"))
 _ABLE = word_set(
     "play speak swim drive cook read eat drink tolerate cycle ride sew knit code program type dance sing ski skate bake draw paint write"
 )
+# Moved to, but lived in by nobody.
+_NO_PLACES = word_set("""
+    postgres postgresql mysql mariadb sqlite mongodb redis bigquery snowflake slack discord zoom teams notion obsidian evernote jira
+    linear asana trello github gitlab bitbucket jenkins kubernetes docker podman terraform aws azure gcp cloudflare linux ubuntu
+    debian fedora windows macos android ios python rust typescript javascript kotlin react vue svelte angular django flask fastapi
+    vim neovim emacs helix zed vscode firefox chrome brave safari gmail outlook proton protonmail fastmail signal telegram whatsapp
+    scrivener figma
+    """)
 _ALONE = word_set("retire graduate divorce relocate elope")
 
 
@@ -116,6 +124,8 @@ def _interpret_place(clause: EnglishClause, words: tuple[ClauseToken, ...], spee
         )
     if not place and prep and sense.category in ("home", "work"):
         place = _match_lower_place(rest[1:])
+    if place and sense.category == "home" and place[0].lower in _NO_PLACES:
+        return None
     if not place or (clause.verb in _CAPITAL and not place[0].text[0].isupper() and not speech.is_lowercase):
         return None
     if (clause.verb == "stay" and clause.tense != "present") or (sense.effect == "ends" and clause.tense not in ("past", "perfect")):

@@ -45,6 +45,9 @@ BOUNDS = {
     "session.workingtier._MOST": 1_000,
     "store.index.ownerindex._VIEWS": 8,
     "store.sql.indexcache._WORDS": 4_096,
+    "store.sqlite.committedreads._CONNECTIONS": 64,
+    "store.sqlite.committedreads._KEPT": 8_192,
+    "store.sqlite.committedreads._OWNERS": 64,
     "store.sqlite.recordcache._KEPT": 8_192,
     "store.sqlite.store._KEPT": 64,
     "store.sqlite.dialect._LARGEST": 200_000,
@@ -100,7 +103,7 @@ NAMES = {
 
 CLOSED = {
     "errors._find_source", "models.embed.cosinescales.load_scale", "store.index.segmentfile._weights",
-    "store.sqlite.schemasetup.expected_columns",
+    "store.sqlite.recordcache._select_marked", "store.sqlite.schemasetup.expected_columns",
     "models.embed.staticembedder.share_embedder", "write.changedetection.messagejudge.share_reader",
     "write.changedetection.cuewords._load_table", "write.changedetection.boostedtrees.load_model",
     "models.httpclient._load_certificates", "prompts.load",

@@ -262,3 +262,30 @@ def test_incognito_leaves_no_file(tmp_path: Path, clock: SettableClock) -> None:
         log.note("memory.add", owner="user/ann")
         assert [entry.action for entry in log.entries(day=datetime(2026, 3, 10, tzinfo=UTC).date())] == ["memory.add"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reads_wait_for_each_other_in_order(log: AuditLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change is on disk at once, after the reads before it; the last ones are when the log ends."""
+    monkeypatch.setattr(auditlog, "_READ_SECONDS", 60)
+    file = tmp_path / "audit" / "2026-03-10.jsonl"
+    log.note("memory.search", can_wait=True)
+    assert not file.exists()
+    log.note("memory.add")
+    assert [json.loads(line)["action"] for line in file.read_text().splitlines()] == ["memory.search", "memory.add"]
+    log.note("memory.search", can_wait=True)
+    log.note("memory.context", can_wait=True)
+    assert len(file.read_text().splitlines()) == 2
+    log.close()
+    assert [json.loads(line)["action"] for line in file.read_text().splitlines()[2:]] == ["memory.search", "memory.context"]
+
+
+def test_reads_do_not_wait_for_the_end(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are written within a tenth of a second, by themselves."""
+    events, written = AuditEventFiles(tmp_path / "audit"), threading.Event()
+    append = events.append_events
+    monkeypatch.setattr(events, "append_events", lambda batch: (append(batch), written.set()))
+    log = AuditLog(events, clock, 14)
+    log.note("memory.search", can_wait=True)
+    assert written.wait(30)
+    assert (tmp_path / "audit" / "2026-03-10.jsonl").read_text().count("memory.search") == 1
+    log.close()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from engrams.encryption import pagereader
@@ -244,18 +245,34 @@ def require_driver() -> None:
         raise ExtraError("Encryption needs an SQLite driver with ciphers, and the one that is installed has none.", hint=driver_hint())
 
 
-@contextmanager
-def share_home(path: Path | None) -> Iterator[None]:
+class SharedHomeLock:
+    """Shared lock of a file's home.
+    No generator: each read takes one."""
+
+    __slots__ = ("_handle", "_path")
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def __enter__(self) -> None:
+        handle = None if self._path is None else _open_shared(self._path)
+        if handle is not None and fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH)
+            except BaseException:
+                os.close(handle)
+                raise
+        self._handle = handle
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+
+
+def share_home(path: Path | None) -> SharedHomeLock:
     """Hold a shared lock, so that the home's key stays unchanged meanwhile."""
-    handle = None if path is None else _open_shared(path)
-    if handle is None or fcntl is None:
-        yield
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
+    return SharedHomeLock(path)
 
 
 @contextmanager

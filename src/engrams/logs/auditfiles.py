@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ _BLOCK = 64 * 1024
 class AuditEventFiles:
     """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone.
 
-    A line is one append, so that several processes may write."""
+    Lines of one call are one append, so that several processes may write."""
 
     is_remote = False
 
@@ -37,10 +37,13 @@ class AuditEventFiles:
         self._day = ""
 
     def append_events(self, batch: AuditEventBatch) -> None:
+        lines: dict[str, list[bytes]] = {}
+        for entry in batch.entries:
+            line = json.dumps({name: value for name in AuditLogEntry.__slots__ if (value := getattr(entry, name)) not in ("", 0)})
+            lines.setdefault(entry.at[:10], []).append(line.encode("utf-8"))
         with self._map_errors():
-            for entry in batch.entries:
-                line = json.dumps({name: value for name in AuditLogEntry.__slots__ if (value := getattr(entry, name)) not in ("", 0)})
-                self._append(entry.at[:10], line.encode("utf-8"))
+            for day, some in lines.items():
+                self._append(day, some)
 
     def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
         with self._map_errors():
@@ -71,13 +74,13 @@ class AuditEventFiles:
             os.close(self._file)
         self._file, self._day = None, ""
 
-    def _append(self, day: str, line: bytes) -> None:
+    def _append(self, day: str, lines: Sequence[bytes]) -> None:
         if day != self._day:
             self._path = self._folder / f"{day}.jsonl"
         with encryption.share_home(self._path):
             if self._file is None or day != self._day or not _is_same(self._file, self._path):
                 self._file = self._open_day(self._path)
-            os.write(self._file, fileencryption.seal_line(self._home, line) + b"\n")
+            os.write(self._file, b"".join([fileencryption.seal_line(self._home, line) + b"\n" for line in lines]))
 
     def _open_day(self, path: Path) -> int:
         make_private(self._folder)

@@ -36,27 +36,34 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
     for hit in hits:
         if len(seen) >= wanted:
             break
-        record, words = hit.record, _words(hit.record.search_text)
-        count = len(words)
-        # Two sets share at most the smaller one.
-        near = [(other, its) for size, other, its in seen if threshold * size <= count and threshold * count <= size]
-        twin = texts.get(record.text) or next((other.id for other, its in near if _is_repeat((record, words), (other, its), threshold)), "")
+        record = hit.record
+        words = _words(record.search_text)
+        twin = texts.get(record.text) or _find_repeated(record, words, seen, threshold)
         if twin:
             out[record.id] = twin
         else:
             texts[record.text] = record.id
-            seen.append((count, record, words))
+            seen.append((len(words), record, words))
     return out
 
 
-def _is_repeat(one: tuple[Record, frozenset[str]], other: tuple[Record, frozenset[str]], threshold: float) -> bool:
-    """Compare words of texts of about one length, then their order."""
-    (first, words), (second, others) = one, other
-    shared = len(words & others)
-    alike = shared >= threshold * max(len(words) + len(others) - shared, 1)
-    if not alike or min(len(first.text), len(second.text)) < _MIN_LENGTH_RATIO * max(len(first.text), len(second.text)):
+def _find_repeated(record: Record, words: frozenset[str], seen: Sequence[tuple[int, Record, frozenset[str]]], threshold: float) -> str:
+    """Find the better hit that a record repeats, else an empty id."""
+    count = len(words)
+    for size, other, its in seen:
+        # Two sets share at most the smaller one.
+        if threshold * size <= count and threshold * count <= size:
+            shared = len(words & its)
+            if shared >= threshold * max(count + size - shared, 1) and _is_same(record, other):
+                return other.id
+    return ""
+
+
+def _is_same(one: Record, other: Record) -> bool:
+    """Compare lengths and word order of texts with about the same words."""
+    if min(len(one.text), len(other.text)) < _MIN_LENGTH_RATIO * max(len(one.text), len(other.text)):
         return False
-    return not is_reordered(first.search_text, second.search_text)
+    return not is_reordered(one.search_text, other.search_text)
 
 
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:

@@ -95,12 +95,15 @@ class NodeEdgeCache:
 
     def find_sources(self, targets: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of a fact and the target that it is derived from."""
-        found, wanted = self.fetch(targets), set(targets)
+        if not (found := self.fetch(targets)):
+            return []
+        wanted = set(targets)
         return sorted({(edge.source, edge.target) for edge in found if edge.type is EdgeType.DERIVED_FROM and edge.target in wanted})
 
     def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
         """Edges from later statements that end the targets, or may, by target."""
-        self.fetch(targets)
+        if not self.fetch(targets):
+            return {}
         linked = [target for target in dict.fromkeys(targets) if target in self._edges]
         found = {one: [edge for edge in self._edges[one] if edge.target == one and edge.type in _ENDING] for one in linked}
         return {target: later for target, later in found.items() if later}

@@ -75,7 +75,7 @@ def score_pool(
     total = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
         total += part
-    return ScoredCandidatePool(np.clip(total, 0, 1), parts)
+    return ScoredCandidatePool(total.clip(0, 1, out=total), parts)
 
 
 def _build_features(pool: CandidatePool, cues: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:

@@ -310,22 +310,28 @@ def _fetch_hits(
 ) -> tuple[list[Hit], Mapping[str, Record]]:
     """Hits at these places, with records and derived facts."""
     ids = pool.ids.at(order.tolist())
-    later = (edge.source for ends in edges.find_later(ids).values() for edge in ends)
+    known, names, hits = _fetch_known(request, deps, ids, edges), tuple(scored.parts), list[Hit]()
+    columns = np.array([values[order] for values in scored.parts.values()], np.float64).round(4)
+    for name, value, row in zip(ids, scored.scores[order].tolist(), columns.T.tolist(), strict=True):
+        record = known.get(name)
+        if record is not None:
+            parts = {part: share for part, share in zip(names, row) if share}  # noqa: B905
+            hits.append(Hit(mask_corrected(record) if CORRECTED in record.meta else record, value, record.status, parts))
+    return hits, known
+
+
+def _fetch_known(request: ReadRequest, deps: ReadDeps, ids: Sequence[str], edges: NodeEdgeCache) -> Mapping[str, Record]:
+    """Records of hits, with their facts and what ends them."""
+    later = [edge.source for ends in edges.find_later(ids).values() for edge in ends]
     wanted = dict.fromkeys((*ids, *(source for source, _ in edges.find_sources(ids)), *later))
     missing = [name for name in wanted if name not in edges.records and not is_skill(name)]
+    if not missing and deps.skills is None:
+        return edges.records
     records = deps.records.get(request.scope.owner, missing) if missing else ()
     if deps.skills is not None:
         records += deps.skills.get(ids)
     fetched = {**edges.records, **{record.id: record for record in records}}
-    known: Mapping[str, Record] = {name: fetched[name] for name in wanted if name in fetched}
-    rows = np.stack([values[order] for values in scored.parts.values()], axis=1).astype(np.float64).round(4).tolist()
-    hits = []
-    for name, value, row in zip(ids, scored.scores[order].tolist(), rows, strict=True):
-        record = known.get(name)
-        if record is not None:
-            parts = {part: share for part, share in zip(scored.parts, row, strict=True) if share}
-            hits.append(Hit(mask_corrected(record) if CORRECTED in record.meta else record, value, record.status, parts))
-    return hits, known
+    return {name: fetched[name] for name in wanted if name in fetched}
 
 
 def _find_unfit(
@@ -385,11 +391,10 @@ def _diversify(hits: tuple[Hit, ...], request: ReadRequest, deps: ReadDeps) -> t
 def _trace_rows(chosen: Sequence[Hit], found: Mapping[str, Hit], dropped: Mapping[str, str], beyond: str) -> tuple[SearchTraceRow, ...]:
     """Rows of the chosen hits, then of all others that were found.
     ``beyond``: the reason where nothing dropped one."""
-    selected = {hit.record.id for hit in chosen}
-    rows = [SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen]
-    rows += [
+    selected = {hit.record.id: SearchTraceRow(hit.record.id, hit.record.text, round(hit.score, 4), hit.parts) for hit in chosen}
+    others = [
         SearchTraceRow(name, hit.record.text, round(hit.score, 4), hit.parts, dropped.get(name, beyond))
         for name, hit in found.items()
         if name not in selected
     ]
-    return tuple(rows)
+    return (*selected.values(), *others)

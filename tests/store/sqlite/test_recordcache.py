@@ -43,7 +43,7 @@ def test_a_purge_leaves_nothing_decoded(home: Path) -> None:
         one.purge(id, scope=ANN)
         assert other.search("boat in Bergen", scope=ANN).hits == ()
         assert other.get(id, scope=ANN).status is Status.PURGED
-        assert all(len(memory.store._decoded._kept) <= 1 for memory in (one, other))  # type: ignore[attr-defined]
+        assert all(len(memory.store._reads._decoded._kept) <= 1 for memory in (one, other))  # type: ignore[attr-defined]
 
 
 def test_only_so_many_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,4 +53,4 @@ def test_only_so_many_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
         for number in range(12):
             memory.add(f"Boat number {number} lies in Bergen.", scope=ANN)
         assert len(memory.search("boats in Bergen", scope=ANN).hits) == 10
-        assert len(memory.store._decoded._kept) == 5  # type: ignore[attr-defined]
+        assert len(memory.store._reads._decoded._kept) == 5  # type: ignore[attr-defined]

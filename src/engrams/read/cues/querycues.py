@@ -131,9 +131,11 @@ def question_kind(folded: str) -> QuestionKind:
     return next((name for name, pattern in _KIND_PATTERNS if pattern.search(folded)), "other")
 
 
-def wants_time(folded: str) -> bool:
-    """Test for a question about a time or duration."""
-    return _WHEN.search(folded) is not None
+def wants_time(folded: str, kind: QuestionKind | None = None) -> bool:
+    """Test for a question about a time or duration.
+    ``kind``: its kind, where that is known."""
+    # Kinds after these two are chosen only where it asks for no time.
+    return _WHEN.search(folded) is not None if kind in (None, "how_many") else kind == "when"
 
 
 def wants_current(folded: str) -> bool:
@@ -249,6 +251,7 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
     named = namementions.find_mentions(text, speakers, tongue)
     about = namementions.asked_speakers(text, named)
     role = asked_role(folded, tongue) if not about else ""
+    kind = question_kind(folded)
     company = sum(1 for speaker in speakers if speaker.casefold() not in namementions.ROLES)
     return QueryCues(
         query=query,
@@ -259,8 +262,8 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
         dense_text=firstpersonrewrite.rewrite_dense(text, named, firstpersonrewrite.QuerySubject(about, role, tongue, company)) or text,
         lexical_text=firstpersonrewrite.rewrite_lexical(text, named, about) or text,
         spans=find_times(tail, now),
-        kind=question_kind(folded),
-        wants_time=wants_time(folded),
+        kind=kind,
+        wants_time=wants_time(folded, kind),
         wants_current=wants_current(folded),
         wants_past=wants_past(folded),
         wants_course=wants_course(folded),

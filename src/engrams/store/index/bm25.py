@@ -199,13 +199,30 @@ class Bm25Scores:
         score = np.zeros(len(some.slots), np.float32)
         if not self.terms or not len(some.slots):
             return score
-        scale = K1 * (1 - self.b + self.b * some.length / max(self.average * sum(WINDOW), 1e-9))
         counts = np.zeros(size + 1 if len(some.slots) * _FEW > size else 0, np.float32)
+        rows = self._find_touched(some, counts)
+        lengths = some.length[rows]
+        groups = (some.slots[rows], some.before[rows], some.before2[rows])
+        scale = K1 * (1 - self.b + self.b * lengths / max(self.average * sum(WINDOW), 1e-9))
+        found = np.zeros(len(lengths), np.float32)
         for term in self.terms:
-            own, before, before2 = term.find_counts((some.slots, some.before, some.before2), counts)
+            own, before, before2 = term.find_counts(groups, counts)
             count = WINDOW[0] * own + WINDOW[1] * before + WINDOW[2] * before2
-            score += term.worth * count / (count + scale)
-        return score / np.float32(self.most)
+            found += term.worth * count / (count + scale)
+        score[rows] = found / np.float32(self.most)
+        return score
+
+    def _find_touched(self, some: CandidateColumns, room: npt.NDArray[np.float32]) -> npt.NDArray[np.int64] | slice:
+        """Places of candidates whose windows hold some term.
+        All of them where few are looked for.
+
+        ``room``: zeros as ``find_counts`` takes them."""
+        if not len(room):
+            return slice(None)
+        held = np.zeros(len(room), np.bool_)
+        for term in self.terms:
+            held[term.slots] = True
+        return np.flatnonzero(held[some.slots] | held[some.before] | held[some.before2])
 
 
 def score_terms(

@@ -94,7 +94,7 @@ def _append(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
     Only the latest of a line may grow, as with ids: who holds an older one sees no more than its part."""
     size, room = len(old) + len(new), old.base
-    if room is None or len(room) < size:
+    if room is None or room.ndim > 1 or len(room) < size:  # numpy gives places of a mask as a part of a table
         room = np.empty(size + size // _ROOM + 64, old.dtype)
         room[: len(old)] = old
     room[len(old) : size] = new

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from threading import BoundedSemaphore, Condition, Lock
+from threading import Condition, Lock
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -162,22 +161,40 @@ class ReaderConnectionPool:
     def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
         self._make = make
         self._discard = discard
-        self._free = BoundedSemaphore(limit)
+        self._free = limit
         self._lock = Lock()
+        self._freed = Condition(self._lock)
+        self._waiting = 0
         self._idle: list[apsw.Connection] = []
         self._open = True
 
-    @contextmanager
-    def borrow(self) -> Iterator[apsw.Connection]:
-        """Lend a connection."""
-        with self._free:
+    def take(self) -> apsw.Connection:
+        """Take a connection, which is to be given back."""
+        with self._lock:
+            while not self._free:
+                self._waiting += 1
+                try:
+                    self._freed.wait()
+                finally:
+                    self._waiting -= 1
+            self._free -= 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return self._make()
+        except BaseException:
             with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._make()
-            try:
-                yield connection
-            finally:
-                self._give_back(connection)
+                self._release()
+            raise
+
+    def give_back(self, connection: apsw.Connection) -> None:
+        """Give a connection back, to be lent again or discarded."""
+        with self._lock:
+            self._release()
+            if self._open:
+                self._idle.append(connection)
+                return
+        self._discard(connection)
 
     def close(self) -> None:
         """Discard idle connections now, lent ones on return."""
@@ -187,9 +204,7 @@ class ReaderConnectionPool:
         for connection in idle:
             self._discard(connection)
 
-    def _give_back(self, connection: apsw.Connection) -> None:
-        with self._lock:
-            if self._open:
-                self._idle.append(connection)
-                return
-        self._discard(connection)
+    def _release(self) -> None:
+        self._free += 1
+        if self._waiting:
+            self._freed.notify()

@@ -116,18 +116,25 @@ class SqliteDatabase:
     def asking(self, _: Scope | None = None, /) -> Iterator[apsw.Connection]:
         """Lend a connection for one statement, which reads all its rows."""
         self._check_open()
-        with self._use_file():
-            if self.path is None:
-                with self._write_lock:
-                    self._check_open()
-                    assert self._writer is not None
-                    yield self._writer
-                return
-            self._refresh()
-            with self._guard:
-                pool = self._pool = self._pool or self._make_pool()
-            with pool.borrow() as connection:
-                yield connection
+        # In one generator: another one for each part takes as long as a small look-up.
+        try:
+            with encryption.share_home(self.path):
+                if self.path is None:
+                    with self._write_lock:
+                        self._check_open()
+                        assert self._writer is not None
+                        yield self._writer
+                    return
+                self._refresh()
+                with self._guard:
+                    pool = self._pool = self._pool or self._make_pool()
+                connection = pool.take()
+                try:
+                    yield connection
+                finally:
+                    pool.give_back(connection)
+        except MAPPED_ERRORS as problem:
+            raise to_engrams_error(problem, self.label) from problem
 
     def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
         """Read by statements one after the other; the rows of each."""

@@ -98,8 +98,14 @@ UPDATE counters SET value = value + 1 WHERE name = 'erasures';
 -- name: set_counter
 INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: data_version
+PRAGMA data_version;
+
+-- name: holds_edges
+SELECT EXISTS (SELECT 1 FROM edges WHERE owner = ?);
+
 -- name: record_marks
-SELECT number, id, changed, version, access_count, last_accessed FROM records
+SELECT id, changed, version, access_count, last_accessed FROM records
 WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;
 
 -- name: find_terms

@@ -5,47 +5,65 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from engrams.store.sql.namedqueries import SqlConnection, fetch_all, fetch_composed, query
-from engrams.store.sql.rowconversion import decode_record, is_short
+from engrams.store.sql.rowconversion import FIELDS, decode_record, is_short
 from engrams.text.textcaches import register_cache
 from engrams.types import Record, Scope
 
 _KEPT = 8192
 
 
+_MARKS = tuple(map(FIELDS.index, ("version", "access_count", "last_accessed")))
+"""Columns of a row that belong to its mark, after id and change."""
+
+
 class DecodedRecordCache:
-    """Records by file and row, with the mark of what was decoded.
+    """Decoded records by file, owner and id, each with its mark.
     Every change of a row changes its mark, which is read much faster than the row."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, int], tuple[tuple[Any, ...], Record]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str, str], tuple[tuple[Any, ...], Record]] = OrderedDict()
         register_cache(self)
 
-    def get_records(self, connection: SqlConnection, generation: int, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
-        """Existing records in the order of ``ids``; purged ones as tombstones.
-        ``generation``: which file the connection reads."""
-        found, fresh = dict[str, Record](), dict[str, tuple[Any, ...]]()
-        for mark in fetch_all(connection, "record_marks", _to_json(ids), owner.key):
-            kept = self._kept.get((generation, mark[0]))
-            if kept is not None and kept[0] == mark:
-                found[mark[1]] = kept[1]
-            else:
-                fresh[mark[1]] = mark
-        if fresh:
-            for row in fetch_composed(connection, f"{query('select_records')} {query('named_records')}", (_to_json([*fresh]), owner.key)):
-                record = decode_record(row, cached=False)
-                found[record.id] = record
-                if is_short(row):
-                    self._kept[generation, fresh[record.id][0]] = fresh[record.id], record
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return tuple(found[name] for name in ids if name in found)
+    def get_records(
+        self, connection: SqlConnection, generation: int, owner: Scope, ids: Sequence[str], short: dict[str, Record]
+    ) -> dict[str, Record]:
+        """Existing records by id; purged ones as tombstones.
+        ``generation``: which file the connection reads. ``short``: takes those that are small enough to be remembered."""
+        key, kept = owner.key, self._kept
+        found, fresh = dict[str, Record](), list[str]()
+        known = {name: one for name in ids if (one := kept.get((generation, key, name))) is not None}
+        if known:
+            for mark in fetch_all(connection, "record_marks", _to_json([*known]), key):
+                held, record = known[mark[0]]
+                if held == mark:
+                    found[mark[0]] = record
+                else:
+                    fresh.append(mark[0])
+            short.update(found)
+        fresh += [name for name in ids if name not in known]
+        for row in fetch_composed(connection, _select_marked(), (_to_json(fresh), key)) if fresh else ():
+            record = decode_record(row[:-1], cached=False)
+            found[record.id] = record
+            if is_short(row[:-1]):
+                kept[generation, key, record.id] = (record.id, row[-1], *[row[place] for place in _MARKS]), record
+                short[record.id] = record
+        while len(kept) > _KEPT:
+            kept.popitem(last=False)
+        return found
 
     def cache_clear(self) -> None:
         """Forget all: purged texts must not stay in memory."""
         self._kept.clear()
+
+
+@cache
+def _select_marked() -> str:
+    """Build the statement for records by id, each with its last change."""
+    return f"SELECT {', '.join(FIELDS)}, changed FROM records {query('named_records')}"  # noqa: S608 - columns are fields of Record
 
 
 def _to_json(ids: Sequence[str]) -> str:

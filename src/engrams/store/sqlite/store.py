@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engrams.ports import Clock, ReachSurvey, ScopeReach
 from engrams.settings import StoreSettings
-from engrams.store.sql import linkqueries, recordqueries
+from engrams.store.sql import recordqueries
 from engrams.store.sql.namedqueries import fetch_composed, fetch_one
 from engrams.store.sql.store import SqlStore
+from engrams.store.sqlite.committedreads import CommittedReadCache, OwnerReads
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
-from engrams.store.sqlite.recordcache import DecodedRecordCache
 from engrams.text.textcaches import register_cache
 from engrams.types import Edge, EdgeType, Json, Record, Scope
+
+if TYPE_CHECKING:
+    import apsw
 
 _KEPT = 64
 
@@ -55,7 +58,7 @@ class SqliteStore(SqlStore):
 
     def __init__(self, database: SqliteDatabase, settings: StoreSettings, clock: Clock) -> None:
         super().__init__(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
-        self._surveys, self._decoded = SurveyCache(), DecodedRecordCache()
+        self._surveys, self._reads = SurveyCache(), CommittedReadCache()
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
@@ -69,25 +72,40 @@ class SqliteStore(SqlStore):
 
     def survey(self, reach: ScopeReach) -> ReachSurvey:
         """Count speakers after changes only: an owner may have thousands of scopes."""
-        with self._database.asking(reach.owner) as connection:
-            last, generation = fetch_one(connection, "last_change", reach.owner.key)[0] or 0, self._database.generation
-            if kept := self._surveys.find(generation, reach, last):
+        owner = reach.owner
+        with self._database.asking(owner) as connection:
+            reads = self._get_reads(connection, owner)
+            if (kept := reads.surveys.get(reach)) is not None:
                 return kept
-            rows = fetch_composed(connection, *recordqueries.build_speakers(reach))
-            return self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
+            last, generation = fetch_one(connection, "last_change", owner.key)[0] or 0, self._database.generation
+            kept = self._surveys.find(generation, reach, last)
+            if kept is None:
+                rows = fetch_composed(connection, *recordqueries.build_speakers(reach))
+                kept = self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
+            return self._reads.keep_survey(reads, reach, kept)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
             return ()
         with self._database.asking(owner) as connection:
-            return self._decoded.get_records(connection, self._database.generation, owner, ids)
+            return self._reads.get_records(connection, self._database.generation, owner, self._get_reads(connection, owner), ids)
 
     def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Read edges, then records: quicker than a statement that finds both."""
         with self._database.asking(owner) as connection:
-            edges, known = linkqueries.find_edges(connection, owner, ids, ()), frozenset(ids)
-            leading = (edge.source for edge in edges if edge.type in types and edge.target in known)
-            return edges, self._decoded.get_records(connection, self._database.generation, owner, [*dict.fromkeys((*ids, *leading))])
+            reads, generation = self._get_reads(connection, owner), self._database.generation
+            edges = self._reads.find_edges(connection, owner, reads, ids)
+            wanted = ids
+            if edges:
+                known = frozenset(ids)
+                leading = (edge.source for edge in edges if edge.type in types and edge.target in known)
+                wanted = [*dict.fromkeys((*ids, *leading))]
+            return edges, self._reads.get_records(connection, generation, owner, reads, wanted)
+
+    def _get_reads(self, connection: apsw.Connection, owner: Scope) -> OwnerReads:
+        """Reads that still hold.
+        None do in memory, where one connection reads and writes."""
+        return self._reads.get(connection, self._database.generation, owner) if self._database.path else OwnerReads()
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import databasecheck

@@ -56,7 +56,17 @@ def audit_observer(log: AuditLog, *, reads: bool) -> Observer:
             return
         if reads or not seen.permission.is_read or seen.permission.name == "memory.export":
             outcome = "done" if seen.status < 400 else "refused" if seen.status < 500 else "failed"
-            log.note(seen.permission.name, actor=seen.actor, owner=seen.owner, target=seen.target, outcome=outcome, request=seen.id)
+            # Reads are many, and change nothing: theirs are written together.
+            soon = seen.permission.is_read and seen.permission.name != "memory.export"
+            log.note(
+                seen.permission.name,
+                actor=seen.actor,
+                owner=seen.owner,
+                target=seen.target,
+                outcome=outcome,
+                request=seen.id,
+                can_wait=soon,
+            )
 
     return note
 

@@ -39,6 +39,7 @@ from engrams.write.changedetection.pairfeatures import MessageFeatures, describe
 
 WEIGHTS = ROOT / "src/engrams/write/changedetection/weights.npz"
 FOLDS, BINS, LEAST_CASES, TREES, RIDGE, MISSED = 4, 15, 4, 300, 2.0, 0.03
+CLOSE, DOUBT, LEAN = 0.94, 0.4, 0.2
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -69,31 +70,42 @@ class Boosting:
             gradient, bend = weights * (p - y), weights * p * (1 - p)
             rows = np.flatnonzero(chance.random(len(y)) < self.rows)
             some = chance.choice(x.shape[1], int(x.shape[1] * self.columns), replace=False)
-            node, questions = np.zeros(len(y), np.int64), []
+            places = binned[np.ix_(rows, some)] + np.arange(len(some)) * (BINS + 2)
+            slopes = np.stack([gradient[rows], bend[rows]])
+            node, questions, sums = np.zeros(len(y), np.int64), [], np.zeros((2, 1, 1, 1))
             for level in range(self.depth):
-                at, bins = self._best_splits(binned[np.ix_(rows, some)], node[rows], gradient[rows], bend[rows], 1 << level)
+                sums = _sum_by_bin(places, node[rows], slopes, sums, level)
+                at, bins = self._best_splits(*sums.cumsum(3))
                 chosen = some[at]
                 questions += [(int(c), _edge(edges[c], int(b))) for c, b in zip(chosen, bins, strict=True)]
                 node = 2 * node + (binned[np.arange(len(y)), chosen[node]] > bins[node])
-            sums, bends = (np.bincount(node[rows], each[rows], 2**self.depth) for each in (gradient, bend))
-            leaf = -self.rate * sums / (bends + self.penalty)
+            steps, bends = (np.bincount(node[rows], each[rows], 2**self.depth) for each in (gradient, bend))
+            leaf = -self.rate * steps / (bends + self.penalty)
             odds += leaf[node]
             columns.append([c for c, _ in questions])
             limits.append([limit for _, limit in questions])
             leaves.append(leaf)
         return BoostedTrees(np.array(columns), np.array(limits), np.array(leaves), base)
 
-    def _best_splits(self, binned: Any, node: Any, gradient: Array, bend: Array, nodes: int) -> tuple[Any, Any]:
-        width, bins = binned.shape[1], BINS + 2
-        flat = ((node[:, None] * width + np.arange(width)) * bins + binned).ravel()
-        shape, size = (nodes, width, bins), nodes * width * bins
-        g = np.bincount(flat, np.repeat(gradient, width), size).reshape(shape).cumsum(2)
-        h = np.bincount(flat, np.repeat(bend, width), size).reshape(shape).cumsum(2)
+    def _best_splits(self, g: Array, h: Array) -> tuple[Any, Any]:
         whole_g, whole_h = g[:, :, -1:], h[:, :, -1:]
         gain = g**2 / (h + self.penalty) + (whole_g - g) ** 2 / (whole_h - h + self.penalty) - whole_g**2 / (whole_h + self.penalty)
         gain[(h < self.least) | (whole_h - h < self.least)] = -1
-        best = gain.reshape(nodes, -1).argmax(1)
-        return best // bins, best % bins
+        best = gain.reshape(len(gain), -1).argmax(1)
+        return best // (BINS + 2), best % (BINS + 2)
+
+
+def _sum_by_bin(places: Any, node: Any, slopes: Array, above: Array, level: int) -> Array:
+    """Sum slopes [2, rows] by node, column and bin [2, 2**level, columns, bins].
+
+    ``places``: flat places of column and bin [rows, columns]; ``above``: the sums of one level higher. Only the nodes after a yes are
+    summed, the rest of each sum above is the node after a no."""
+    width = places.shape[1]
+    use = node % 2 == (level > 0)
+    shape = (above.shape[1], width, BINS + 2)
+    flat = (places[use] + (node[use] // (2 if level else 1) * width * (BINS + 2))[:, None]).ravel()
+    sums = np.stack([np.bincount(flat, np.repeat(each[use], width), math.prod(shape)).reshape(shape) for each in slopes])
+    return np.stack([above - sums, sums], 2).reshape(2, -1, *shape[1:]) if level else sums
 
 
 def _edge(edges: Array, place: int) -> float:
@@ -119,7 +131,11 @@ class MessageSamples:
     def find_floor(self) -> float:
         """Return the score that all but a few of those told a change reach, by scorers that did not see them."""
         lines = [self.fit(fold) for fold in range(FOLDS)]
-        right = [max(lines[case % FOLDS].score(one)) for one, case, y in zip(self.messages, self.cases.tolist(), self.y, strict=True) if y]
+        right = [
+            max(lines[case % FOLDS].score(*describe_message(one)))
+            for one, case, y in zip(self.messages, self.cases.tolist(), self.y, strict=True)
+            if y
+        ]
         return float(np.quantile(right, MISSED))
 
     def fit(self, fold: int = -1) -> MessageScorer:
@@ -183,7 +199,7 @@ def score_messages(pairs: Sequence[Pair], states: MessageSamples, news: MessageS
     def score(side: int, message: MessageFeatures, fold: int) -> tuple[float, float]:
         name = (side, id(message), fold)
         if name not in known:
-            known[name] = lines[fold][side].score(message)
+            known[name] = lines[fold][side].score(*describe_message(message))
         return known[name]
 
     return np.array([(*score(0, pair.old, pair.case % FOLDS), *score(1, pair.new, pair.case % FOLDS)) for pair in pairs])
@@ -193,6 +209,15 @@ def calibrate(odds: Array, y: Array) -> tuple[float, float]:
     """Fit scale and shift of a logistic curve (Platt)."""
     scale, shift = _fit_line(odds[:, None], y, np.ones(len(y)), np.full(1, 1e-6)).tolist()
     return scale, shift
+
+
+def lean(scale: float, shift: float) -> tuple[float, float]:
+    """Turn a calibrated curve about ``CLOSE``, so that it reaches ``DOUBT`` by ``LEAN`` log odds earlier.
+
+    A doubt that is told costs little beside one that is not; what closes is as probable as it says."""
+    close, doubt = (math.log(chance / (1 - chance)) for chance in (CLOSE, DOUBT))
+    turned = scale * (close - doubt) / (close - doubt + LEAN)
+    return turned, close - turned * (close - shift) / scale
 
 
 def _fit_line(x: Array, y: Array, weights: Array, ridge: Array, steps: int = 8) -> Array:
@@ -252,21 +277,23 @@ def main() -> None:
     cases = list(every_case("train"))
     rarity = measure_rarity(cases)
     inner = build_pairs(cases)
-    known = [*inner, *build_plain_pairs(len(cases))]
+    plain, soon = build_plain_pairs(len(cases))
+    known = [*inner, *plain]
     talks = build_talk_pairs(1 + max(pair.case for pair in known), known, rarity)
-    parts = {"known": known, "talk": talks, "long": build_long_pairs(cases, inner), "strange": build_strangers(cases)}
+    parts = {"known": known, "soon": soon, "talk": talks, "long": build_long_pairs(cases, inner), "strange": build_strangers(cases)}
     pairs = [pair for part in parts.values() for pair in part]
     part = np.repeat(list(parts), [len(some) for some in parts.values()])
     states, news = gather_messages(known, talks)
     y = np.array([float(pair.label) for pair in pairs])
-    weights = np.where(y == 1, 2.0, 1.0) * np.where((part == "long") | (part == "talk"), 0.5, 1.0)
+    weights = np.where(y == 1, 2.0, 1.0) * np.where((part == "long") | (part == "talk") | (part == "soon"), 0.5, 1.0)
     samples = Samples(
         pairs, np.hstack([to_features(pairs, rarity), score_messages(pairs, states, news)]), y, np.array([pair.case for pair in pairs]),
         weights, part == "talk", np.isin(part, ["long", "strange"]),
     )  # fmt: skip
     odds = samples.cross_validate()
-    sure = np.array([pair.learn for pair in pairs]) & ~samples.mixed
-    scale, shift = calibrate(odds[sure], y[sure])
+    # Of the short pairs half are changes: how probable one is, scenarios and talks tell.
+    sure = np.array([pair.learn for pair in pairs]) & ~samples.mixed & (samples.talk | (samples.cases < len(cases)))
+    scale, shift = lean(*calibrate(odds[sure], y[sure]))
     print_figures(samples, cases, 1 / (1 + np.exp(-(scale * odds + shift))))
     if not given.dry_run:
         write_weights(samples.fit(), (states.fit(), news.fit()), rarity, {"floor": news.find_floor(), "scale": scale, "shift": shift})

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,6 +24,8 @@ FOLDER = Path(__file__).with_name("scenarios")
 FILES = ("daily", "work", "chats", "assistants", "people")
 _SEED = 5
 _NOON = datetime(2025, 3, 3, 12, tzinfo=UTC)
+# Days: some seconds to some minutes.
+_SOON = (0.0, 0.0002, 0.0005, 0.002, 0.02)
 
 Part: TypeAlias = Literal["train", "held"]
 Case: TypeAlias = dict[str, Any]
@@ -119,15 +122,28 @@ def build_long_pairs(cases: Sequence[Case], pairs: Sequence[Pair], most: int = 5
     ]
 
 
-def build_plain_pairs(first: int) -> list[Pair]:
-    """Return the short pairs of ``pairs.jsonl``; each counts as a scenario from the number ``first`` on."""
-    embed, pairs = BuiltinEmbedder().embed, []
-    for number, line in enumerate((FOLDER.parent / "pairs.jsonl").read_text("utf-8").splitlines()):
-        held = json.loads(line)
-        later = _NOON + timedelta(days=held["days"])
-        old, new = read_message(held["old"], "user", _NOON, embed), read_message(held["new"], "user", later, embed)
-        pairs.append(Pair(first + number, old, new, held["change"], True, True))
-    return pairs
+def build_plain_pairs(first: int) -> tuple[list[Pair], list[Pair]]:
+    """Return the pairs of ``pairs.jsonl`` and ``plain.jsonl`` as they are, and as if they were said right after each other.
+
+    What begins with the same message counts as one scenario, from the number ``first`` on."""
+    embed, chance = BuiltinEmbedder().embed, random.Random(_SEED)
+    pairs, soon, numbers = list[Pair](), list[Pair](), dict[str, int]()
+    for held in read_plain_cases("pairs", "plain"):
+        number = first + numbers.setdefault(held["say"][0], len(numbers))
+        said = [read_message(text, "user", _NOON + at * timedelta(days=held["days"]), embed) for at, text in enumerate(held["say"])]
+        gap = timedelta(days=chance.choice(_SOON))
+        for (at, old), (after, new) in combinations(enumerate(said), 2):
+            last = after == len(said) - 1
+            pairs.append(Pair(number, old, new, last and at in held["ends"], True, last))
+            soon.append(replace(pairs[-1], old=replace(old, at=new.at - (after - at) * gap)))
+    return pairs, soon
+
+
+def read_plain_cases(*names: str) -> Iterator[Case]:
+    """Yield short scenarios: what is said, ``days`` apart, and the places of what the last message ends."""
+    for name in names:
+        for line in (FOLDER.parent / f"{name}.jsonl").read_text("utf-8").splitlines():
+            yield json.loads(line)
 
 
 def read_talks() -> list[list[MessageFeatures]]:

@@ -335,3 +335,23 @@ def test_two_things_of_one_kind_do_not_outdate_each_other(tmp_path: Path, one: s
         assert memory.drain(30)
         hit = find(memory, one, one)
         assert (hit.outdated is None and hit.status is Status.ACTIVE) == apart
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ends"),
+    [
+        ("My dentist is Dr. Moreau.", "I've switched dentists, I go to Dr. Keller now.", True),
+        ("I work at Siemens.", "I quit Siemens last week and started at Bosch.", True),
+        ("Our team meeting is on Tuesdays at 10.", "The team meeting was moved to Thursdays.", True),
+        ("I'm vegetarian.", "I started eating meat again.", True),
+        ("Meine Handynummer ist 0171 555.", "Neue Nummer: 0160 777.", True),
+        ("My number is 0171 555.", "Mum's number is 0160 777.", False),
+        ("My flight is at 14:20.", "My brother's flight is at 17:45.", False),
+    ],
+)
+def test_first_minute(tmp_path: Path, old: str, new: str, ends: bool) -> None:
+    """At the defaults, a plain change right after the statement is told; the same of another person is not."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, old, new, days=0.0001)
+        told = memory.context(old, scope=ME).text
+    assert ("may be outdated" in told or "no longer so" in told) is ends

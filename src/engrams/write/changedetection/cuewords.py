@@ -1,4 +1,4 @@
-"""Cue words of a change, counted in a text."""
+"""Cue words of a change and of topics, counted in a text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from engrams.text.textcaches import text_cache
 
-# By cue: words of Latin scripts, folded (``*`` stands for any ending), and strings of Chinese and Japanese.
-_CUES: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("cues.json").read_text("utf-8"))
+_Words: TypeAlias = dict[str, dict[str, list[str]]]
+# By cue or topic: words of Latin scripts, folded (``*`` stands for any ending), and strings of Chinese and Japanese.
+_CUES: _Words = json.loads(Path(__file__).with_name("cues.json").read_text("utf-8"))
+_TOPICS: _Words = json.loads(Path(__file__).with_name("topics.json").read_text("utf-8"))
 NAMES = tuple(_CUES)
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*'?")
@@ -42,7 +45,7 @@ def _load_table() -> _CueTable:
     found: tuple[dict[str, tuple[int, ...]], ...] = ({}, {}, {}, {})
     words, stems, phrases, strings = found
     gapped = []
-    for place, cue in enumerate(_CUES.values()):
+    for place, cue in enumerate((*_CUES.values(), *_TOPICS.values())):
         for word in cue["words"]:
             if " " in word and ("*" in word or "?" in word):
                 lead = re.split(r"[ *?]", word)[0]
@@ -72,10 +75,10 @@ def _find_word(word: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def count_cues(folded: str) -> list[int]:
-    """Count each cue in a folded text, in the order of ``NAMES``.
+    """Count each cue in a folded text, in the order of ``NAMES``, and behind these each topic: home, job, diet …
 
     A string at the very end of a text counts about two thousand times: the weights were trained on such counts."""
-    counts = [0] * len(NAMES)
+    counts = [0] * (len(_CUES) + len(_TOPICS))
     table = _load_table()
     words = _WORD.findall(folded)[:_MOST_WORDS]
     for at, word in enumerate(words):

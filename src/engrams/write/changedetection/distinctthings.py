@@ -9,6 +9,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
 from engrams.write.changedetection.cuewords import NAMES
+from engrams.write.changedetection.pairfeatures import PEOPLE
 
 if TYPE_CHECKING:
     from engrams.write.changedetection.pairfeatures import MessageFeatures
@@ -61,22 +62,38 @@ _VERBS = frozenset(_VERB_WORDS.split())
 _WORDS = re.compile(r"[^\W_]+(?:'s)?")
 _LEADING = re.compile(rf"\W*(?:(?:on|in|at|am|im|el|los) )?(?:{_ARTICLE} )?", re.IGNORECASE)
 _MOST_APART = 2
+_SELF = NAMES.index("self")
+_PARTNER_WORDS = """
+    husband wife girlfriend boyfriend partner frau mann freund mujer marido novi femme mari copin copine 老公 老婆 夫 妻
+"""
+_PARTNERS = frozenset(_PARTNER_WORDS.split())
 
 
 def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     """True where two sentences tell of two things of one kind.
 
     "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz …", "the staging DB is …" and "the
-    production DB is …". Not where the newer one names the older thing, speaks of a change, or says the very same of another ("Room 12 is
-    ours", "Room 14 is ours")."""
+    production DB is …", "my number is …" and "mum's number is …". Not where the newer one names the older thing, speaks of a change, or
+    says the very same of another ("Room 12 is ours", "Room 14 is ours")."""
     if len(old.clauses) > 1 or len(new.clauses) > 1 or any(new.whole.cues[place] for place in _CHANGES):
         return False
+    if _tells_of_another_person(old, new):
+        return True
     one, other = _find_subject(old.text), _find_subject(new.text)
     if not one or not other:
         return _are_told_apart(_split_words(old.text), _split_words(new.text))
     if one[0] != other[0] or one[1] == other[1] or one[0] in _FOLLOWING:
         return False
     return one[2] != other[2] and not re.search(rf"\b{re.escape(one[1])}\b", fold(new.text))
+
+
+def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:
+    """True where the subject is somebody of whom the older sentence, about its speaker, says nothing: "my brother's flight is …".
+    Not with the partner, nor where the speaker is told of too: with both, something of the speaker's may have changed."""
+    found = PEOPLE.match(fold(new.text))
+    if found is None or old.people or not new.people.isdisjoint(_PARTNERS) or new.whole.cues[_SELF] > (found["who"] is not None):
+        return False
+    return old.whole.cues[_SELF] > 0 and not new.people & {word for name in old.names for word in (name, name[:-1])}
 
 
 def _split_words(text: str) -> list[str]:

@@ -40,6 +40,17 @@ _TASK = re.compile(
     r"|\bhow (?:can|do|would|should) i\b|\bi(?:'d| would) like (?:to|some)\b|\bi want to (?:make sure|improve|know)\b",
     re.IGNORECASE,
 )
+# Other people, as somebody tells of them; matched in folded text.
+PEOPLE = re.compile(
+    r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mis?|mon|ma|mes|nuestr[oa]s?|notre) (?:\w{3,8} )?"
+    r"(?P<who>brother|sister|mother|mum|mom|father|dad"
+    r"|parents|son|daughter|kids?|children|little one|wife|husband|girlfriend|boyfriend|partner|friend|neighbou?r|colleague|coworker"
+    r"|flatmate|roommate|cousin|aunt|uncle|grand\w+|niece|nephew|boss|bruder|schwester|mutter|vater|eltern|sohn|tochter|kinder|frau|mann|freund|nachbar"
+    r"|kolleg|mitbewohner|oma|opa|onkel|tante|cousine|chef|herman|madre|padre|padres|hij|mujer|marido|novi|amig|vecin|prim|jef|abuel|freres?"
+    r"|soeurs?|mere|pere|parents|fils|fille|enfants|femme|mari|copine?|ami|voisin|collegue)\w{0,3}\b"
+    r"|(?<!\w)(?!it's|that|there|here|what|who|how|where|he's|she's|let's)(?P<whose>[^\W\d]{3,14})'s (?=[a-z])"
+    r"|(?:我|我的|我们)(?P<han>哥|姐|弟|妹|妈|爸|朋友|同事|老公|老婆|儿子|女儿|邻居)|(?P<kana>妹|姉|兄|弟|母|父|夫|妻|友達|同僚|息子|娘)[はがのも]"
+)
 _MOST_CLAUSES = 6
 _FEW_WORDS = 3
 # Beside a unit vector: so that a cue counts about as much as a few columns.
@@ -49,20 +60,22 @@ _MOST_CUES, _CUE_WEIGHT = 2, 0.3
 @dataclass(frozen=True, slots=True)
 class MessageClause:
     """One clause with what is read from it.
-    ``heads``: first letters of its longer words. ``cues``: counts; ``present``: 1 for each that is there, else 0."""
+    ``heads``: first letters of its longer words. ``cues``: counts; ``present``: 1 for each that is there, else 0. ``topics``: bits."""
 
     text: str
     words: frozenset[str]
     heads: frozenset[str]
     cues: tuple[int, ...]
     present: npt.NDArray[np.float64]
+    topics: int
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFeatures:
     """Words, numbers, names, cues and vectors read from one message.
-    ``quoted``: words of its quotations; ``values``: numbers and names by what stands beside them; ``rows``: unit vectors of the message
-    and of its clauses. ``older``, ``newer``: columns of a pair that it alone fills, as the earlier or the later message."""
+    ``people``: whom it tells of; ``quoted``: words of its quotations; ``values``: numbers and names by what stands beside them; ``rows``:
+    unit vectors of the message and of its clauses. ``older``, ``newer``: columns of a pair that it alone fills, as the earlier or the later
+    message."""
 
     text: str
     speaker: str
@@ -71,6 +84,7 @@ class MessageFeatures:
     whole: MessageClause
     numbers: frozenset[str]
     names: frozenset[str]
+    people: frozenset[str]
     quoted: frozenset[str]
     values: Mapping[tuple[str, str], set[str]]
     rows: Floats
@@ -130,7 +144,8 @@ def _read_parts(text: str, pieces: Sequence[str], speaker: str, at: datetime, ro
     older = _fill_older(text, quoted, clauses, whole, shape, tasks)
     newer = _fill_newer(text, quoted, clauses, whole, shape, tasks)
     values = _read_values(text, numbered=bool(numbers))
-    return MessageFeatures(text, speaker, at, clauses, whole, numbers, names, said, values, rows, older, newer)
+    people = frozenset(found[found.lastgroup or 0] for found in PEOPLE.finditer(fold(text)))
+    return MessageFeatures(text, speaker, at, clauses, whole, numbers, names, people, said, values, rows, older, newer)
 
 
 @text_cache(1 << 13)
@@ -138,8 +153,10 @@ def _read_clause(text: str) -> MessageClause:
     import numpy as np
 
     counts, words = count_cues(fold(text)), frozenset(terms(text))
-    present = np.array([float(count > 0) for count in counts])
-    return MessageClause(text, words, _find_heads(words), tuple(counts), present)
+    cues, about = counts[: len(NAMES)], counts[len(NAMES) :]
+    present = np.array([float(count > 0) for count in cues])
+    topics = sum(1 << place for place, count in enumerate(about) if count)
+    return MessageClause(text, words, _find_heads(words), tuple(cues), present, topics)
 
 
 def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
@@ -168,6 +185,7 @@ _FILLED = (
     ("pair", 29), ("older", 12), ("newer", 14), ("older", 2), ("newer", 2), ("older", 1), ("pair", 4), ("newer", len(NAMES)),
     ("told", len(NAMES)), ("older", len(NAMES)), ("near", len(NAMES)), ("newer", 6), ("pair", 1), ("newer", 7),
     ("pair", len(_ECHOED) + 4), ("newer", 2), ("pair", 5), ("older", 1), ("newer", 1),
+    ("pair", 7),
 )  # fmt: skip
 COLUMNS = sum(count for _, count in _FILLED)
 
@@ -229,6 +247,8 @@ def _compare(
     shared_names, fresh_names = old.names & new.names, new.names - old.names
     shared_numbers, fresh_numbers = old.numbers & new.numbers, new.numbers - old.numbers
     repeating = [clause for clause in new.clauses if not clause.words.isdisjoint(old.whole.words)]
+    was, now = old.whole.topics, new.whole.topics
+    common = was & now
     return [
         whole[0], highest, max(whole[1:]), max(row[0] for row in cosines),
         *_overlap(old.whole, new.whole, rarity, weights), *_overlap(near, told, rarity, weights),
@@ -242,6 +262,8 @@ def _compare(
         *(any(clause.cues[place] for clause in repeating) for place in _ECHOED),
         len(repeating), len(new.clauses) - len(repeating), len(old.words_once & new.whole.words), len(near.words & new.whole.words),
         *_replaced_values(old.values, new.values),
+        common.bit_count(), (near.topics & told.topics).bit_count(), bool(was and not common), bool(now and not common), bool(now & ~was),
+        not (new.people <= old.people | old.names), bool(new.people & old.people),
     ], near, told  # fmt: skip
 
 

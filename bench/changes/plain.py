@@ -1,0 +1,53 @@
+"""Tell short scenarios to a fresh memory, one line right after the other, as somebody new types: ``python -m bench.changes.plain``.
+
+Counted are the changes of which the older line is closed, or marked as a context tells it, and the traps in which nothing is; by language.
+``--part held``: the third that nothing is tuned on, for the last look only."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import defaultdict
+
+import engrams
+from bench.changes.__main__ import SCOPE, interval
+from bench.changes.data import Case, read_plain_cases
+from engrams.read.promptrendering import is_doubtful
+from engrams.types import Hit, Status, Turn
+
+
+def find_told(case: Case) -> set[int]:
+    """Return the places of the lines that memory tells to be over."""
+    with tempfile.TemporaryDirectory() as home, engrams.open(home=home, jobs__workers=0) as memory:
+        for text in case["say"]:
+            memory.observe([Turn(text)], scope=SCOPE)
+            memory.drain(30)
+        found = [(at, hit) for at, text in enumerate(case["say"]) for hit in memory.search(text, scope=SCOPE).hits if _is_of(hit, text)]
+        return {at for at, hit in found if hit.status is not Status.ACTIVE or (hit.outdated and is_doubtful(hit.outdated))}
+
+
+def _is_of(hit: Hit, text: str) -> bool:
+    return hit.record.text.strip() == text.strip()
+
+
+def main() -> None:
+    """Run the scenarios and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=("train", "held"), default="train")
+    parser.add_argument("--missed", action="store_true", help="print what comes out wrong")
+    given = parser.parse_args()
+    right: dict[tuple[str, bool], list[bool]] = defaultdict(list)
+    for case in read_plain_cases("plain" if given.part == "train" else "plain_held"):
+        told, ends = find_told(case), set(case["ends"])
+        good = ends <= told if ends else not told
+        for group in ("all", case["lang"]):
+            right[group, bool(ends)].append(good)
+        if given.missed and not good:
+            print(" | ".join(case["say"]))
+    print("| | changes told | traps left alone |\n|---|---|---|")
+    for group in sorted({group for group, _ in right}):
+        print(f"| {group} | {' | '.join(interval(sum(some), len(some)) for some in (right[group, True], right[group, False]))} |")
+
+
+if __name__ == "__main__":
+    main()

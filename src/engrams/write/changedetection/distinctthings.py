@@ -87,6 +87,19 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     return one[2] != other[2] and not re.search(rf"\b{re.escape(one[1])}\b", fold(new.text))
 
 
+_PLACED = re.compile(r"\s(?:is|are|sits|stands|lies|ist|liegt|steht|est|esta) (?:in|at|on|im|am|auf|en|a|dans|sur) ")
+
+
+def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
+    """True where a labelled thing is in another place: "crate 0 is in the cellar", "crate 0 is in the attic"."""
+    if len(old.clauses) > 1 or len(new.clauses) > 1:
+        return False
+    one, other = _find_subject(old.text), _find_subject(new.text)
+    if not one or not other or one[:2] != other[:2]:
+        return False
+    return one[2] != other[2] and bool(_PLACED.search(fold(old.text)) and _PLACED.search(fold(new.text)))
+
+
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:
     """True where the subject is somebody of whom the older sentence, about its speaker, says nothing: "my brother's flight is …".
     Not with the partner, nor where the speaker is told of too: with both, something of the speaker's may have changed."""

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from engrams.ports import Embedder
 from engrams.text.textcaches import register_cache
 from engrams.write.changedetection.boostedtrees import ScoredMessage, load_model, nearest_clause
-from engrams.write.changedetection.distinctthings import is_about_another
+from engrams.write.changedetection.distinctthings import is_about_another, is_placed_anew
 from engrams.write.changedetection.pairfeatures import read_messages
 
 Message: TypeAlias = tuple[str, str, datetime]
@@ -89,6 +89,10 @@ def find_news(task: MessageTask) -> list[bool]:
     return [model.is_news(read[new]) for new, _ in task.pairs]
 
 
+_PLACED_ANEW = 0.5
+"""Least probability that a labelled thing is no longer where it was said to be."""
+
+
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
     """Judge what each new message ends; None: not that one."""
     model = load_model()
@@ -101,6 +105,8 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
 
 
 def _judge(old: ScoredMessage, new: ScoredMessage, chance: float, mark_at: float) -> JudgedMessage | None:
+    if is_placed_anew(old.features, new.features):
+        chance = max(chance, _PLACED_ANEW)
     if chance < mark_at or is_about_another(old.features, new.features):
         return None
     return JudgedMessage(chance, nearest_clause(old.features, new.features), len(old.features.clauses) > 1)

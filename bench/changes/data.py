@@ -132,10 +132,11 @@ def build_plain_pairs(first: int) -> tuple[list[Pair], list[Pair]]:
         number = first + numbers.setdefault(held["say"][0], len(numbers))
         said = [read_message(text, "user", _NOON + at * timedelta(days=held["days"]), embed) for at, text in enumerate(held["say"])]
         gap = timedelta(days=chance.choice(_SOON))
+        late = [replace(one) for one in said]  # messages of their own: the two kinds of pairs are no rivals of each other
         for (at, old), (after, new) in combinations(enumerate(said), 2):
             last = after == len(said) - 1
             pairs.append(Pair(number, old, new, last and at in held["ends"], True, last))
-            soon.append(replace(pairs[-1], old=replace(old, at=new.at - (after - at) * gap)))
+            soon.append(replace(pairs[-1], old=replace(old, at=new.at - (after - at) * gap), new=late[after]))
     return pairs, soon
 
 

@@ -75,9 +75,10 @@ def _find_word(word: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def count_cues(folded: str) -> list[int]:
-    """Count each cue in a folded text, in the order of ``NAMES``, and behind these each topic: home, job, diet …
+    """Count each cue and each topic in a folded text.
 
-    A string at the very end of a text counts about two thousand times: the weights were trained on such counts."""
+    Cues in the order of ``NAMES``, then topics: home, job, diet … A string at the very end of a text counts about two thousand times: the
+    weights were trained on such counts."""
     counts = [0] * (len(_CUES) + len(_TOPICS))
     table = _load_table()
     words = _WORD.findall(folded)[:_MOST_WORDS]

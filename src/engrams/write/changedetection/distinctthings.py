@@ -91,7 +91,9 @@ _PLACED = re.compile(r"\s(?:is|are|sits|stands|lies|ist|liegt|steht|est|esta) (?
 
 
 def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
-    """True where a labelled thing is in another place: "crate 0 is in the cellar", "crate 0 is in the attic"."""
+    """Test if a labelled thing is in another place.
+
+    "Crate 0 is in the cellar", "crate 0 is in the attic"."""
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
     one, other = _find_subject(old.text), _find_subject(new.text)
@@ -101,8 +103,10 @@ def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
 
 
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:
-    """True where the subject is somebody of whom the older sentence, about its speaker, says nothing: "my brother's flight is …".
-    Not with the partner, nor where the speaker is told of too: with both, something of the speaker's may have changed."""
+    """Test if the subject is somebody whom the older sentence leaves out.
+
+    "My flight is …", "my brother's flight is …". Not with the partner, nor where the speaker is told of
+    too: with both, something of the speaker's may have changed."""
     found = PEOPLE.match(fold(new.text))
     if found is None or old.people or not new.people.isdisjoint(_PARTNERS) or new.whole.cues[_SELF] > (found["who"] is not None):
         return False

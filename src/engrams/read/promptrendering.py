@@ -149,10 +149,11 @@ def _begun_note(record: Record) -> str:
 
 
 def _ended_note(hit: Hit) -> str:
-    if hit.outdated is not None and is_doubtful(hit.outdated):
-        moment = f"{hit.outdated.said_at:%Y-%m-%d}"
-        return f" (no longer so since {moment})" if hit.outdated.closed else f" (may be outdated, see {moment})"
-    if hit.status is not Status.SUPERSEDED:
+    mark, over = hit.outdated, hit.status is Status.SUPERSEDED
+    if mark is not None and (mark.closed if over else is_doubtful(mark)):
+        moment = f"{mark.said_at:%Y-%m-%d}"
+        return f" (no longer so since {moment})" if mark.closed else f" (may be outdated, see {moment})"
+    if not over:
         return ""
     ends = [record.valid_to for record in (hit.record, *hit.facts) if record.valid_to]
     return f" (no longer so since {max(ends):%Y-%m-%d})" if ends else " (no longer so)"

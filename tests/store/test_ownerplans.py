@@ -16,6 +16,9 @@ from engrams import Turn, build
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 ANN = ("user", "ann")
+EVENTS = """
+INSERT INTO audit_events SELECT 'user/' || n % 100, n * 1000, n, 'memory.' || n % 7, 'local', '', 'ok', 1, '' FROM generate_series(1, 5000) AS n
+"""
 
 
 def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
@@ -170,8 +173,12 @@ def test_keys_and_events_are_found_by_an_index(name: str, role: str, indexes: se
     from engrams.store.postgres.sqltranslation import translate
     from engrams.store.sql.namedqueries import load_queries
 
-    with psycopg.connect(postgres.empty_database(), autocommit=True) as connection:
-        for setting in ("search_path = engrams", "enable_seqscan = off", "enable_bitmapscan = off", f"role = engrams_{role}"):
+    with closing(psycopg.connect(postgres.empty_database())) as connection:
+        connection.execute("SET search_path = engrams")
+        # Of an empty table the server knows no index to be the better one.
+        connection.execute(EVENTS)
+        connection.execute("ANALYZE audit_events")
+        for setting in ("enable_seqscan = off", "enable_bitmapscan = off", f"role = engrams_{role}"):
             connection.execute(f"SET {setting}".encode())
         nodes = find_plan(connection, translate(load_queries("engrams.store.postgres.fleet")[name]).text)
     assert {node["Index Name"] for node in nodes if "Index Name" in node} == indexes

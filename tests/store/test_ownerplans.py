@@ -17,7 +17,8 @@ from engrams import Turn, build
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 ANN = ("user", "ann")
 EVENTS = """
-INSERT INTO audit_events SELECT 'user/' || n % 100, n * 1000, n, 'memory.' || n % 7, 'local', '', 'ok', 1, '' FROM generate_series(1, 5000) AS n
+INSERT INTO audit_events
+SELECT 'user/' || n % 100, n * 1000, n, 'memory.' || n % 7, 'local', '', 'ok', 1, '' FROM generate_series(1, 5000) AS n
 """
 
 

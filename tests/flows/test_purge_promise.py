@@ -109,7 +109,7 @@ def until(done: Any, seconds: float = 120) -> None:
 
 
 def fill(doors: Doors, folder: Path) -> None:
-    """Say a hundred things, number by number, each by one of the doors."""
+    """Say a hundred things, number by number, each by one of the doors; at the end they are in the file and in its log."""
     with doors.open() as engine:
         for n in range(15):
             engine.add(said(n), scope=ANN, kind=KINDS[n % 5])
@@ -136,6 +136,8 @@ def fill(doors: Doors, folder: Path) -> None:
     until(lambda: not missing(doors))
     doors.command("sync", "--local")
     doors.command("status", "--wait")
+    with closing(sqlite3.connect(doors.home / "memory.db")) as database:
+        database.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 async def tell_tools(doors: Doors) -> None:

@@ -49,10 +49,11 @@ class CandidateSearchQuery:
 class ReachSurvey:
     """First look at the records in reach.
     ``speakers``: of active records, with their number, most frequent first. ``last_change``: number of the owner's last change (0: not
-    told)."""
+    told). ``commit``: mark of the owner's last commit, for reads that follow (empty: not told)."""
 
     speakers: Mapping[str, int]
     last_change: int = 0
+    commit: str = ""
 
 
 SKILL = "skill:"
@@ -174,9 +175,12 @@ class LinkStore(Protocol):
         """Edges at either end of any of ``nodes``."""
         ...
 
-    def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
+    def surroundings(
+        self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
+    ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Edges at records, with the records, and others that lead to them.
-        Of the others: those from which an edge of ``types`` does."""
+        Of the others: those from which an edge of ``types`` does. ``commit``: of a survey that this read belongs to; what is read may be as
+        old."""
         ...
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:

@@ -59,10 +59,11 @@ _ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 
 
 class NodeEdgeCache:
-    """Links of one owner's nodes; each node is fetched once."""
+    """Links of one owner's nodes; each node is fetched once.
+    ``commit``: of the search's survey."""
 
-    def __init__(self, owner: Scope, graph: LinkStore) -> None:
-        self._owner, self._graph = owner, graph
+    def __init__(self, owner: Scope, graph: LinkStore, commit: str = "") -> None:
+        self._owner, self._graph, self._commit = owner, graph, commit
         self._asked: set[str] = set()
         self._edges: dict[str, list[Edge]] = {}
         """Edges by node; a node without any has no entry."""
@@ -78,7 +79,7 @@ class NodeEdgeCache:
 
     def fetch_with_records(self, ids: Sequence[str]) -> None:
         """Fetch edges at records, with the records, their facts and ends."""
-        found, records = self._graph.surroundings(self._owner, ids, (EdgeType.DERIVED_FROM, *_ENDING))
+        found, records = self._graph.surroundings(self._owner, ids, (EdgeType.DERIVED_FROM, *_ENDING), self._commit)
         self._add(dict.fromkeys(ids), found)
         self.records.update((record.id, record) for record in records)
 

@@ -103,6 +103,8 @@ class PreparedQuery:
     cues: QueryCues
     seek: CandidateSearchQuery
     answering: Mapping[str, float]
+    commit: str = ""
+    """Of the survey."""
     embed_error: str = ""
     """Error of the embedder; empty: none."""
 
@@ -127,7 +129,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         forms=forms,
         last_change=survey.last_change,
     )
-    return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), trouble)
+    return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), survey.commit, trouble)
 
 
 def _embed_query(text: str, embedder: Embedder) -> tuple[Floats | None, str]:

@@ -118,7 +118,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     stages.record("candidates", len(pool.ids))
     scored = score_pool(pool, prepared.cues, prepared.answering, deps.settings, request.now.timestamp())
     stages.record("fuse", len(pool.ids))
-    floors, edges = _find_floors(pool, prepared, request, deps), NodeEdgeCache(request.scope.owner, deps.graph)
+    floors, edges = _find_floors(pool, prepared, request, deps), NodeEdgeCache(request.scope.owner, deps.graph, prepared.commit)
     likely, vouchers = floors.best_places(scored.scores), dict[str, str]()
     if stages.has_time("links"):
         scored, floors, likely, vouchers = _follow_links(pool, scored, floors, likely, edges, deps)

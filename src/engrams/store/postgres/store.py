@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from engrams.ports import Clock, CommitResult, Job, JobClaim, JobSpec, ReachSurvey, ScopeReach, WriteBatch
 from engrams.settings import StoreSettings
@@ -13,11 +14,13 @@ from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
 from engrams.store.postgres.fleet import PostgresFleetTables
 from engrams.store.postgres.jobnotices import JobNoticeListener
+from engrams.store.postgres.keptreads import MARK, MarkedReads, OwnerReadCache, read_commit
 from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
-from engrams.store.sql import jobqueue, recordqueries
-from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one, query
+from engrams.store.sql import jobqueue, linkqueries, recordqueries
+from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
+from engrams.store.sql.rowconversion import decode_record, is_short
 from engrams.store.sql.store import SqlStore
-from engrams.types import Json
+from engrams.types import Edge, EdgeType, Json, Record, Scope
 
 _following = threading.Lock()
 _CLAIMS, _CLAIM_SECONDS = 100, 0.005
@@ -32,6 +35,10 @@ class PostgresStore(SqlStore):
     _database: PostgresDatabase
     _listener: JobNoticeListener | None = None
 
+    def __init__(self, database: PostgresDatabase, settings: StoreSettings, clock: Clock) -> None:
+        super().__init__(database, PostgresDialect(), settings, clock)
+        self._reads = OwnerReadCache()
+
     @property
     def tables(self) -> PostgresFleetTables:
         """Tables beside memory, on this store's connections."""
@@ -42,7 +49,7 @@ class PostgresStore(SqlStore):
         """Open a database that ``engrams migrate`` made.
 
         StoreError: it cannot be reached, or has another schema."""
-        return cls(_open_database(url, settings), PostgresDialect(), settings, clock)
+        return cls(_open_database(url, settings), settings, clock)
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         done = super().commit(batch)
@@ -76,10 +83,50 @@ class PostgresStore(SqlStore):
         super().close()
 
     def survey(self, reach: ScopeReach) -> ReachSurvey:
-        """Look at the owner's last change in the same round trip."""
-        last_change = query("last_change"), (reach.owner.key,)
-        rows, [(last,)] = self._database.ask_together(reach.owner, recordqueries.build_speakers(reach), last_change)
-        return ReachSurvey(dict(rows), last or 0)
+        """Ask for the owner's last commit alone, where speakers are kept that it may have left as they were."""
+        reads, key = self._reads.get(reach.owner.key), reach.owner.key
+        if (kept := reads.surveys.get(reach)) is not None:
+            marks, *_ = self._database.ask_together(reach.owner, (MARK, (key,)))
+            if self._reads.accept(key, reads, read_commit(marks)):
+                return kept
+            reads = MarkedReads()
+        marks, rows = self._database.ask_together(reach.owner, (MARK, (key,)), recordqueries.build_speakers(reach))
+        commit = read_commit(marks)
+        if not self._reads.accept(key, reads, commit):
+            reads = MarkedReads()
+            self._reads.accept(key, reads, commit)
+        reads.surveys[reach] = ReachSurvey(dict(rows), marks[0][0] if marks else 0, commit)
+        return reads.surveys[reach]
+
+    def surroundings(
+        self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
+    ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
+        """Ask in one round trip whether what is kept holds, and for what is not kept; not at all where a survey told both."""
+        found = self._look_around(owner, ids, types, self._reads.get(owner.key), commit)
+        return found or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
+
+    def _look_around(
+        self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], reads: MarkedReads, commit: str = ""
+    ) -> tuple[tuple[Edge, ...], tuple[Record, ...]] | None:
+        """Read surroundings with the help of kept reads; None: these hold no more."""
+        fresh = [name for name in ids if name not in reads.edges]
+        known = reads.list_edges(name for name in ids if name in reads.edges)
+        needed = dict.fromkeys((*fresh, *(name for name in _list_leading(ids, known, types) if name not in reads.records)))
+        edges, rows = list[Any](), list[Any]()
+        if needed or not commit or reads.commit != commit:
+            asked = linkqueries.build_surroundings(owner, fresh, [*needed], types) if needed else ()
+            marks, *answers = self._database.ask_together(owner, (MARK, (owner.key,)), *asked)
+            if not self._reads.accept(owner.key, reads, read_commit(marks)):
+                return None
+            edges, rows = answers or (edges, rows)
+        added = reads.add_edges(fresh, linkqueries.decode_edges(owner, edges))
+        records = {row[0]: decode_record(row, cached=False) for row in rows}
+        around = reads.list_edges(ids)
+        wanted = _list_leading(ids, around, types)
+        found = tuple([record for name in wanted if (record := records.get(name) or reads.records.get(name)) is not None])
+        reads.records.update((row[0], records[row[0]]) for row in rows if is_short(row))
+        self._reads.count(added + len(rows))
+        return around, found
 
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):
@@ -110,6 +157,14 @@ class PostgresStore(SqlStore):
             "losses": "",
             "lost": [],
         }
+
+
+def _list_leading(ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]) -> list[str]:
+    """List ids, then those from which an edge of ``types`` leads to one of them."""
+    if not edges:
+        return [*dict.fromkeys(ids)]
+    inside = frozenset(ids)
+    return [*dict.fromkeys((*ids, *(edge.source for edge in edges if edge.type in types and edge.target in inside)))]
 
 
 def open_tables(settings: StoreSettings) -> PostgresFleetTables:

@@ -24,11 +24,13 @@ def find_edges(connection: SqlConnection, owner: Scope, nodes: Sequence[str], ty
     return decode_edges(owner, rows, types)
 
 
-def build_surroundings(owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    """Build the statements for edges at records, and for these records."""
-    named = json.dumps(list(ids), ensure_ascii=False)
-    leading = (owner.key, named, json.dumps([str(one) for one in types]))
-    return (query("edges"), leading[:2]), (recordqueries.build_selection("leading_records"), leading)
+def build_surroundings(
+    owner: Scope, linked: Sequence[str], named: Sequence[str], types: Sequence[EdgeType]
+) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """Build the statements for edges at ``linked``, and for the records ``named`` and those that an edge of ``types`` leads from."""
+    ends, records = (json.dumps(list(some), ensure_ascii=False) for some in (linked, named))
+    leading = (owner.key, records, json.dumps([str(one) for one in types]))
+    return (query("edges"), (owner.key, ends)), (recordqueries.build_selection("leading_records"), leading)
 
 
 def decode_edges(owner: Scope, rows: Sequence[tuple[Any, ...]], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:

@@ -20,7 +20,6 @@ from engrams.ports import (
     OutboxEntry,
     OwnerStateRow,
     PurgeReport,
-    ReachSurvey,
     RecordPage,
     RecordQuery,
     RequestWindow,
@@ -34,7 +33,7 @@ from engrams.store.sql import jobqueue, linkqueries, modelusage, recordqueries, 
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
 from engrams.store.sql.indexcache import IndexFileStore, OwnerIndexCache
 from engrams.store.sql.namedqueries import SqlConnection, execute, execute_counting
-from engrams.store.sql.rowconversion import decode_record, encode_json
+from engrams.store.sql.rowconversion import encode_json
 from engrams.text.textcaches import clear_caches
 from engrams.types import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
 
@@ -168,17 +167,9 @@ class SqlStore:
         with self._database.reading(owner) as connection:
             return recordqueries.fetch_vectors(connection, owner, ids, model)
 
-    def survey(self, reach: ScopeReach) -> ReachSurvey:
-        (rows,) = self._database.ask_together(reach.owner, recordqueries.build_speakers(reach))
-        return ReachSurvey(dict(rows))
-
     def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
         with self._database.asking(owner) as connection:
             return linkqueries.find_edges(connection, owner, nodes, types)
-
-    def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
-        edges, records = self._database.ask_together(owner, *linkqueries.build_surroundings(owner, ids, types))
-        return linkqueries.decode_edges(owner, edges), tuple(map(decode_record, records))
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         with self._database.asking(reach.owner) as connection:

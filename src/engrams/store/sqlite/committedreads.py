@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engrams.ports import ReachSurvey, ScopeReach
 from engrams.store.sql import linkqueries
 from engrams.store.sql.namedqueries import fetch_one, query
+from engrams.store.sql.ownerreads import OwnerReads
 from engrams.store.sqlite.recordcache import DecodedRecordCache
 from engrams.text.textcaches import register_cache
 from engrams.types import Edge, Record, Scope
@@ -23,11 +24,9 @@ _CONNECTIONS = 64
 
 
 @dataclass(slots=True)
-class OwnerReads:
-    """Reads of one owner's rows: records and edges by id, surveys."""
+class CommittedReads(OwnerReads):
+    """Reads of one owner's rows, with surveys."""
 
-    records: dict[str, Record] = field(default_factory=dict)
-    edges: dict[str, Sequence[Edge]] = field(default_factory=dict)
     surveys: dict[ScopeReach, ReachSurvey] = field(default_factory=dict)
     linked: bool | None = None
     """True where the owner has edges; None: nobody has looked."""
@@ -42,13 +41,13 @@ class CommittedReadCache:
     def __init__(self) -> None:
         self._lock = Lock()
         self._versions: dict[apsw.Connection, tuple[int, int]] = {}
-        self._owners: dict[str, OwnerReads] = {}
+        self._owners: dict[str, CommittedReads] = {}
         self._size = 0
         self._linked: set[str] = set()
         self._decoded = DecodedRecordCache()
         register_cache(self)
 
-    def get(self, connection: apsw.Connection, generation: int, owner: Scope) -> OwnerReads:
+    def get(self, connection: apsw.Connection, generation: int, owner: Scope) -> CommittedReads:
         """Reads that hold now; ``generation``: which file the connection reads."""
         version = generation, connection.execute(query("data_version")).get
         if self._versions.get(connection) != version:
@@ -64,17 +63,17 @@ class CommittedReadCache:
                 if self._size > _KEPT or len(owners) >= _OWNERS:
                     owners, self._size = {}, 0
                     self._owners = owners
-                reads = owners[key] = OwnerReads()
+                reads = owners[key] = CommittedReads()
         return reads
 
-    def keep_survey(self, reads: OwnerReads, reach: ScopeReach, survey: ReachSurvey) -> ReachSurvey:
+    def keep_survey(self, reads: CommittedReads, reach: ScopeReach, survey: ReachSurvey) -> ReachSurvey:
         """Keep a survey, and return it."""
         reads.surveys[reach] = survey
         self._size += 1
         return survey
 
     def get_records(
-        self, connection: apsw.Connection, generation: int, owner: Scope, reads: OwnerReads, ids: Sequence[str]
+        self, connection: apsw.Connection, generation: int, owner: Scope, reads: CommittedReads, ids: Sequence[str]
     ) -> tuple[Record, ...]:
         """Existing records in the order of ``ids``; purged ones as tombstones."""
         known = reads.records
@@ -84,23 +83,16 @@ class CommittedReadCache:
         found = self._decoded.get_records(connection, generation, owner, fresh, known)
         return tuple([record for name in ids if (record := known.get(name) or found.get(name)) is not None])
 
-    def find_edges(self, connection: apsw.Connection, owner: Scope, reads: OwnerReads, ids: Sequence[str]) -> tuple[Edge, ...]:
+    def find_edges(self, connection: apsw.Connection, owner: Scope, reads: CommittedReads, ids: Sequence[str]) -> tuple[Edge, ...]:
         """Edges at any of ``ids``, each once, in order.
         StoreError: one is damaged."""
         if not self._has_edges(connection, owner, reads):
             return ()
-        known = reads.edges
-        if fresh := [name for name in ids if name not in known]:
-            ends: dict[str, list[Edge]] = {}
-            for edge in linkqueries.find_edges(connection, owner, fresh, ()):
-                for end in {edge.source, edge.target}:
-                    ends.setdefault(end, []).append(edge)
-            known.update((name, ends.get(name, ())) for name in fresh)
-            self._size += sum(map(len, ends.values()), len(fresh))
-        found = {edge for name in ids if (some := known[name]) for edge in some}
-        return tuple(sorted(found, key=_edge_order))
+        if fresh := [name for name in ids if name not in reads.edges]:
+            self._size += reads.add_edges(fresh, linkqueries.find_edges(connection, owner, fresh, ()))
+        return reads.list_edges(ids)
 
-    def _has_edges(self, connection: apsw.Connection, owner: Scope, reads: OwnerReads) -> bool:
+    def _has_edges(self, connection: apsw.Connection, owner: Scope, reads: CommittedReads) -> bool:
         """Test whether an owner has edges.
         Who had some once is taken to have them."""
         if reads.linked is None and owner.key not in self._linked:
@@ -114,7 +106,3 @@ class CommittedReadCache:
     def cache_clear(self) -> None:
         """Forget all: purged texts must not stay in memory."""
         self._owners = {}
-
-
-def _edge_order(edge: Edge) -> tuple[str, str, str]:
-    return edge.source, edge.target, edge.type

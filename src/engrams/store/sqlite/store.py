@@ -12,7 +12,7 @@ from engrams.settings import StoreSettings
 from engrams.store.sql import recordqueries
 from engrams.store.sql.namedqueries import fetch_composed, fetch_one
 from engrams.store.sql.store import SqlStore
-from engrams.store.sqlite.committedreads import CommittedReadCache, OwnerReads
+from engrams.store.sqlite.committedreads import CommittedReadCache, CommittedReads
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
@@ -90,7 +90,13 @@ class SqliteStore(SqlStore):
         with self._database.asking(owner) as connection:
             return self._reads.get_records(connection, self._database.generation, owner, self._get_reads(connection, owner), ids)
 
-    def surroundings(self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType]) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
+    def surroundings(
+        self,
+        owner: Scope,
+        ids: Sequence[str],
+        types: Sequence[EdgeType],
+        commit: str = "",  # noqa: ARG002 - whether anybody has committed is told faster than anything else
+    ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Read edges, then records: quicker than a statement that finds both."""
         with self._database.asking(owner) as connection:
             reads, generation = self._get_reads(connection, owner), self._database.generation
@@ -102,10 +108,10 @@ class SqliteStore(SqlStore):
                 wanted = [*dict.fromkeys((*ids, *leading))]
             return edges, self._reads.get_records(connection, generation, owner, reads, wanted)
 
-    def _get_reads(self, connection: apsw.Connection, owner: Scope) -> OwnerReads:
+    def _get_reads(self, connection: apsw.Connection, owner: Scope) -> CommittedReads:
         """Reads that still hold.
         None do in memory, where one connection reads and writes."""
-        return self._reads.get(connection, self._database.generation, owner) if self._database.path else OwnerReads()
+        return self._reads.get(connection, self._database.generation, owner) if self._database.path else CommittedReads()
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import databasecheck

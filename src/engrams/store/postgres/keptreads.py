@@ -1,4 +1,4 @@
-"""Reads of owners that hold until the owner's next commit, by whichever process."""
+"""Reads of owners that hold until the owner's next commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWNERS = 64
 
 
 def read_commit(marks: Sequence[tuple[Any, ...]]) -> str:
-    """Read the mark from what the statement finds; nothing for an owner that nothing was written for."""
+    """Read the mark of an owner; one that nothing was written for has none."""
     return "/".join(map(str, marks[0])) if marks else "none"
 
 
@@ -49,7 +49,8 @@ class OwnerReadCache:
         return self._owners.get(owner) or MarkedReads()
 
     def accept(self, owner: str, reads: MarkedReads, commit: str) -> bool:
-        """Test whether reads hold under a mark just read; those without one get it, and take the place of others."""
+        """Test whether reads hold under a mark that was just read.
+        Those without one get it, and take the place of others."""
         if reads.commit:
             return reads.commit == commit
         reads.commit = commit
@@ -60,7 +61,7 @@ class OwnerReadCache:
         return True
 
     def count(self, added: int) -> None:
-        """Count what was added to reads; those of all owners are dropped where they are too many."""
+        """Count what was added to reads; too many are dropped."""
         self._size += added
         if self._size > _KEPT:
             self.cache_clear()

@@ -83,7 +83,7 @@ class PostgresStore(SqlStore):
         super().close()
 
     def survey(self, reach: ScopeReach) -> ReachSurvey:
-        """Ask for the owner's last commit alone, where speakers are kept that it may have left as they were."""
+        """Ask for the owner's last commit, and for speakers not kept since."""
         reads, key = self._reads.get(reach.owner.key), reach.owner.key
         if (kept := reads.surveys.get(reach)) is not None:
             marks, *_ = self._database.ask_together(reach.owner, (MARK, (key,)))
@@ -101,14 +101,15 @@ class PostgresStore(SqlStore):
     def surroundings(
         self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
-        """Ask in one round trip whether what is kept holds, and for what is not kept; not at all where a survey told both."""
+        """Ask in one round trip whether kept reads hold, and for the rest.
+        Nothing is asked where a survey told that they hold, and there is no rest."""
         found = self._look_around(owner, ids, types, self._reads.get(owner.key), commit)
         return found or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
 
     def _look_around(
         self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], reads: MarkedReads, commit: str = ""
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]] | None:
-        """Read surroundings with the help of kept reads; None: these hold no more."""
+        """Read surroundings with kept reads; None: these hold no more."""
         fresh = [name for name in ids if name not in reads.edges]
         known = reads.list_edges(name for name in ids if name in reads.edges)
         needed = dict.fromkeys((*fresh, *(name for name in _list_leading(ids, known, types) if name not in reads.records)))
@@ -160,7 +161,7 @@ class PostgresStore(SqlStore):
 
 
 def _list_leading(ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]) -> list[str]:
-    """List ids, then those from which an edge of ``types`` leads to one of them."""
+    """List ids, then those from which an edge leads to one of them."""
     if not edges:
         return [*dict.fromkeys(ids)]
     inside = frozenset(ids)

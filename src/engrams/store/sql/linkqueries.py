@@ -27,7 +27,9 @@ def find_edges(connection: SqlConnection, owner: Scope, nodes: Sequence[str], ty
 def build_surroundings(
     owner: Scope, linked: Sequence[str], named: Sequence[str], types: Sequence[EdgeType]
 ) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    """Build the statements for edges at ``linked``, and for the records ``named`` and those that an edge of ``types`` leads from."""
+    """Build the statements for edges at ``linked``, and for records.
+
+    These are ``named``, and those from which an edge of ``types`` leads to one of them."""
     ends, records = (json.dumps(list(some), ensure_ascii=False) for some in (linked, named))
     leading = (owner.key, records, json.dumps([str(one) for one in types]))
     return (query("edges"), (owner.key, ends)), (recordqueries.build_selection("leading_records"), leading)

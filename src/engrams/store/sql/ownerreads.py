@@ -1,4 +1,4 @@
-"""Rows of one owner that were read, for the next read while nobody has changed them."""
+"""Rows of one owner, kept until somebody changes any of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from engrams.types import Edge, Record
 
 @dataclass(slots=True)
 class OwnerReads:
-    """Records of one owner by id, and edges by the id at either end, for each id that was looked up."""
+    """Records of one owner by id, and edges by the id at either end.
+    Of edges, for each id that was looked up."""
 
     records: dict[str, Record] = field(default_factory=dict)
     edges: dict[str, Sequence[Edge]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from engrams.types import Edge, Record
 
 @dataclass(slots=True)
 class OwnerReads:
-    """Records of one owner by id, and edges by the id at either end.
+    """Records of one owner by id, and edges by their ends.
     Of edges, for each id that was looked up."""
 
     records: dict[str, Record] = field(default_factory=dict)

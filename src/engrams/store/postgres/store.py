@@ -101,7 +101,7 @@ class PostgresStore(SqlStore):
     def surroundings(
         self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
-        """Ask in one round trip whether kept reads hold, and for the rest.
+        """Ask whether kept reads hold, and for the rest, together.
         Nothing is asked where a survey told that they hold, and there is no rest."""
         found = self._look_around(owner, ids, types, self._reads.get(owner.key), commit)
         return found or self._look_around(owner, ids, types, MarkedReads()) or ((), ())

@@ -161,7 +161,7 @@ class PostgresStore(SqlStore):
 
 
 def _list_leading(ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]) -> list[str]:
-    """List ids, then those from which an edge leads to one of them."""
+    """List ids, then those from which an edge leads there."""
     if not edges:
         return [*dict.fromkeys(ids)]
     inside = frozenset(ids)

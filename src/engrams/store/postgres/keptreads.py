@@ -19,7 +19,7 @@ _OWNERS = 64
 
 
 def read_commit(marks: Sequence[tuple[Any, ...]]) -> str:
-    """Read the mark of an owner; one that nothing was written for has none."""
+    """Read the mark of an owner; "none" where nothing was written."""
     return "/".join(map(str, marks[0])) if marks else "none"
 
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +43,20 @@ def main(words: list[str] | None = None) -> int:
         del os.environ[name]
     folder = Path(tempfile.mkdtemp(prefix="engrams-fleet-"))
     fleet, tally, over = Fleet(folder, options.seed), Tally(), threading.Event()
+    pool = ThreadPoolExecutor(options.clients)
     begun = time.monotonic()
     try:
         fleet.start()
         clients = [Client(number, fleet, tally, options.seed) for number in range(options.clients)]
-        threads = [threading.Thread(target=client.run, args=(over,), daemon=True) for client in clients]
-        for thread in threads:
-            thread.start()
+        running = [pool.submit(client.run, over) for client in clients]
         until = time.monotonic() + options.minutes * 60
         while time.monotonic() < until:
             due = time.monotonic() + options.every
             fleet.disturb()
             time.sleep(max(due - time.monotonic(), 0))
         over.set()
-        for thread in threads:
-            thread.join(700)
+        for client in running:
+            client.result(700)
         fleet.wait_ready()
         left = wait_for_jobs(fleet)
         found = look(fleet, tally, left)

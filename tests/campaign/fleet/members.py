@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -210,13 +211,14 @@ class Fleet:
 
 
 def call(member: Member, method: str, path: str, user: str, body: dict[str, Any] | None = None, key: str = "") -> tuple[int, Any]:
-    """Ask a member; status and answer. Status 0: it did not answer."""
+    """Ask a member; status and answer. Status 0: it did not answer, or broke off."""
     headers = {"Content-Type": "application/json", "X-Engrams-User": user, **({"Idempotency-Key": key} if key else {})}
     request = Request(f"{member.url}{path}", None if body is None else json.dumps(body).encode(), headers, method=method)
     try:
-        with urlopen(request, timeout=20) as answer:
-            return answer.status, json.load(answer)
-    except HTTPError as problem:
-        return problem.code, problem.read().decode("utf-8", "replace")
-    except (OSError, ValueError):
+        try:
+            with urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as problem:
+            return problem.code, problem.read().decode("utf-8", "replace")
+    except (OSError, HTTPException, ValueError):
         return 0, None

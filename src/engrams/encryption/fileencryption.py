@@ -116,11 +116,28 @@ def open_plain(home: Path, path: Path) -> Iterator[Path]:
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("engrams"), "wb") as file:
             _copy_plain(home, path, file)
-            yield Path(f"/proc/self/fd/{file.fileno()}")
+            yield _name_open(file)
+        return
+    with open_scratch() as (file, plain):
+        _copy_plain(home, path, file)
+        yield plain
+
+
+@contextmanager
+def open_scratch() -> Iterator[tuple[IO[bytes], Path]]:
+    """Give a temporary file to write, and its path for readers.
+
+    Where the system can do that, it has no name, and nothing of it stays after a kill. What was written is flushed by whoever wrote it."""
+    if Path("/proc/self/fd").is_dir():
+        with tempfile.TemporaryFile() as file:
+            yield file, _name_open(file)
         return
     with tempfile.TemporaryDirectory(prefix="engrams-") as folder, (Path(folder) / "file").open("wb") as file:
-        _copy_plain(home, path, file)
-        yield Path(folder) / "file"
+        yield file, Path(folder) / "file"
+
+
+def _name_open(file: IO[bytes]) -> Path:
+    return Path(f"/proc/self/fd/{file.fileno()}")
 
 
 def write_file(home: Path, path: Path, data: bytes) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import socket
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -135,6 +140,30 @@ def test_incognito_takes_no_files() -> None:
         for answer in (httpx2.post(url + "/v1/imports", content=LINES), httpx2.get(url + "/v1/imports"), httpx2.get(url + "/v1/export")):
             assert answer.status_code == 422
         assert not engine.settings.home.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only there can a file be read that has no name")
+def test_a_kill_leaves_nothing_of_a_file_that_arrives(tmp_path: Path) -> None:
+    """A server that is killed while it receives a file leaves none in the folder of temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    env = {**os.environ, "ENGRAMS_HOME": str(tmp_path / "home"), "ENGRAMS_USER": "ann", "TMPDIR": str(folder)}
+    words = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0"]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split("listens on ")[1].split("/v1")[0].rsplit(":", 1)[1])
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(b"POST /v1/import?format=turns HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 300000\r\n\r\n" + LINES * 50)
+            places = Path(f"/proc/{process.pid}/fd")
+            for _ in range(1500):
+                held = [place for place in places.iterdir() if os.path.realpath(place).startswith(str(folder)) and place.stat().st_size]
+                if held:
+                    break
+                time.sleep(0.02)
+            process.kill()
+            process.wait()
+    assert held
+    assert not [place for place in folder.rglob("*") if place.is_file()]
 
 
 def test_an_undo_of_one_import(api: httpx2.Client, engine: MemoryEngine) -> None:

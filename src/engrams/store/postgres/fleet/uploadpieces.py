@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from engrams.encryption import fileencryption
 from engrams.errors import ConflictError
 from engrams.ports import StoredUpload, build_missing_upload
 from engrams.store.postgres.database import PostgresDatabase
@@ -62,11 +62,10 @@ class PostgresUploads:
     def open(self, owner: Scope, id: str) -> Iterator[Path]:
         """Lend a copy on this machine's disk within the block."""
         self._find(owner, id)
-        with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
-            path = Path(folder) / "file"
-            with path.open("wb") as file:
-                for _, piece in self.iter_pieces(owner, id):
-                    file.write(piece)
+        with fileencryption.open_scratch() as (file, path):
+            for _, piece in self.iter_pieces(owner, id):
+                file.write(piece)
+            file.flush()
             yield path
 
     def iter_pieces(self, owner: Scope, id: str) -> Iterator[tuple[int, bytes]]:

@@ -19,6 +19,7 @@ from starlette.responses import StreamingResponse
 
 from engrams import formats
 from engrams.clock import now
+from engrams.encryption import fileencryption
 from engrams.errors import NotFoundError, RefusedError
 from engrams.formats import ExportFormat, Format
 from engrams.settings import Settings
@@ -166,11 +167,10 @@ def _add_file_routes(routes: APIRouter, settings: Settings) -> None:
 
         `dry_run` only counts. Importing it twice stores nothing twice. A broken file is refused with the line."""
         _require_disk(settings)
-        with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
-            path = Path(folder) / "file"
-            with path.open("wb") as file:
-                async for chunk in _read_limited(request, 0, settings.serve.upload_bytes):
-                    await asyncio.to_thread(file.write, chunk)
+        with fileencryption.open_scratch() as (file, path):
+            async for chunk in _read_limited(request, 0, settings.serve.upload_bytes):
+                await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(file.flush)
             if dry_run:
                 found = await asyncio.to_thread(formats.preview, path, format, now(), name)
                 return ImportPreviewResponse.model_validate(_to_counts(asdict(found)))

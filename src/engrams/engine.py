@@ -59,13 +59,13 @@ class MemoryEngine:
         With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is always a job.
         InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
         parts, turn = self._open(), Turn(what) if isinstance(what, str) else what
-        lease = parts.runner.make_lease() if settle and parts.digest.inline else None
-        written = parts.ingest.write([turn], Scope.of(scope), kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN), lease=lease)
+        own = (parts.runner.make_lease(), parts.digest.hear) if settle and parts.digest.inline else None
+        written = parts.ingest.write([turn], Scope.of(scope), kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN), own=own)
         (receipt,), job = written.receipts, written.job
         if job is None:
-            parts.runner.wake()
+            (parts.runner.start if written.learned else parts.runner.wake)()
             return receipt
-        learned = parts.runner.run_leased(job, partial(parts.digest.learn, job, written.records, fresh=True))
+        learned = parts.runner.run_leased(job, partial(parts.digest.learn, job, written.records, found=written.found))
         parts.runner.start()
         return receipt if learned is None else learned.complete(receipt, job.kind)
 

@@ -52,8 +52,8 @@ class JobSpec:
     One pending job per (kind, key): enqueuing again merges, keeping the earlier due time (with ``debounce``: the newer one), and unites
     the lists ``items`` and ``signals`` of the payload.
 
-    ``lease``: the job begins running, held by it; nothing merges with it. A batch that stores nothing new makes no such job. ``calm``: made
-    only where no session that the batch touches is in a crisis."""
+    ``lease``: the job begins running, held by it; nothing merges with it. ``fresh``: made only where the batch stores something new, as one
+    with a lease is. ``calm``: made only where no session that the batch touches is in a crisis."""
 
     kind: str
     key: str
@@ -63,6 +63,7 @@ class JobSpec:
     debounce: bool = False
     attempts: int = 5
     lease: JobLease | None = None
+    fresh: bool = False
     calm: bool = False
 
 
@@ -150,10 +151,11 @@ class WriteBatch:
 class CommitResult:
     """Result of a committed batch: ids that existed, ids of jobs.
     ``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for each job of
-    the batch; empty: it was not made."""
+    the batch; empty: it was not made. ``crisis``: a session that the batch touches is in one."""
 
     existing: Mapping[str, str] = field(default_factory=dict)
     jobs: tuple[str, ...] = ()
+    crisis: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import (
@@ -46,6 +46,9 @@ from engrams.write.memoryrequests import is_bare_request, mark_unsaved
 from engrams.write.turnconversion import TurnIngestRecords, clean_secrets, journal_turns
 from engrams.write.writedependencies import WriteDeps
 
+if TYPE_CHECKING:
+    from engrams.write.writepipeline import ExtractionResult, HeardAhead
+
 _CONVERSATIONS = 10_000
 """Conversations whose last message was not saved; the oldest is dropped."""
 _NOTED, _TRIES = 100, 5
@@ -53,6 +56,8 @@ MINE = 10_000
 """Sessions begun here that end with this process; a sweep ends older ones."""
 SessionKey: TypeAlias = tuple[str, str]
 """Owner's key and a session's name."""
+OwnExtraction: TypeAlias = tuple[JobLease, "Callable[[Sequence[Record]], HeardAhead | None]"]
+"""Lease of the job that a caller runs itself, and what extracts from messages before they are stored."""
 
 
 class NoSaveRequestLog:
@@ -114,11 +119,15 @@ _OFF = StageDecision("switch", "refused", "memory is off: the setting `enabled` 
 
 @dataclass(frozen=True, slots=True)
 class TurnIngestResult:
-    """Receipts, the leased job to run at once, and its records."""
+    """Receipts, the leased job to run at once, and its records.
+
+    ``found``: what was extracted from them already. ``learned``: nothing of it is to be reconciled, so that there is no job."""
 
     receipts: tuple[Receipt, ...]
     job: Job | None = None
     records: tuple[Record, ...] = ()
+    found: ExtractionResult | None = None
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +179,12 @@ class TurnIngester:
         kind: Kind,
         *,
         channel: str = "",
-        lease: JobLease | None = None,
+        own: OwnExtraction | None = None,
         quiet: float | None = None,
     ) -> TurnIngestResult:
         """Store turns in order, with the jobs that follow.
 
-        ``lease``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
+        ``own``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
         extracts (None: the setting). RefusedError: a single turn was refused, as by a secret."""
         now = self._clock()
         if not self._settings.enabled:
@@ -185,12 +194,12 @@ class TurnIngester:
         recorded = [turn for turn, receipt in zip(turns, barred, strict=True) if receipt is None]
         if channel not in OFFLINE_CHANNELS:
             self._unsaved.note_bare([turn for turn, receipt in zip(turns, barred, strict=True) if receipt and receipt.decisions], scope)
-        written = self._write(recorded, scope, kind, channel=channel, lease=lease, quiet=quiet) if recorded else TurnIngestResult(())
+        written = self._write(recorded, scope, kind, channel=channel, own=own, quiet=quiet) if recorded else TurnIngestResult(())
         rest = iter(written.receipts)
         return replace(written, receipts=tuple(receipt or next(rest) for receipt in barred))
 
     def _write(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, lease: JobLease | None, quiet: float | None
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, *, channel: str, own: OwnExtraction | None, quiet: float | None
     ) -> TurnIngestResult:
         now = self._clock()
         deps = self._deps
@@ -208,15 +217,23 @@ class TurnIngester:
         if explicit and self._settings.write.infer_tags:
             puts = tuple(replace(put, record=_add_tags(put.record)) for put in puts)
         records = tuple(put.record for put in puts)
+        lease, hear = own or (None, None)
         jobs = self._make_jobs(puts, scope, lease, quiet)
+        found, later = (hear(records) if hear and any(spec.lease for spec in jobs) else None) or (None, ())
+        over = found is not None and not found.has_candidates
+        jobs = tuple(spec for spec in jobs if not (over and spec.lease))
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
-        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows, quota=self._quota)
+        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=(*jobs, *later), sessions=session_rows, quota=self._quota)
         entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
         self._note_spoken(session_rows)
-        pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, entered.done.jobs, strict=True) if name))
+        made = entered.done.jobs[: len(jobs)]
+        pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, made, strict=True) if name))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
-        job = _find_leased(jobs, entered.done.jobs, now)
-        return TurnIngestResult(receipts) if job is None else TurnIngestResult(receipts, job, records)
+        if found is not None and over and not entered.done.crisis and len(entered.done.existing) < len(puts):
+            told = tuple(replace(one, decisions=(*one.decisions, *found.decisions), cost=found.cost) for one in receipts)
+            return TurnIngestResult(told, learned=True)
+        job = _find_leased(jobs, made, now)
+        return TurnIngestResult(receipts) if job is None else TurnIngestResult(receipts, job, records, found)
 
     def edit(self, record: Record, given: dict[str, Any], reason: str, expect: int | None, lease: JobLease | None) -> RecordEditResult:
         """Change a record in one write, with all that follows for others.

@@ -121,16 +121,29 @@ class ExtractionJobHandler:
                 task = HearingTask(records[at : at + _CHUNK], names, self._settings.write)
                 yield at + _CHUNK >= len(records), task
 
+    def hear(self, records: Sequence[Record]) -> writepipeline.HeardAhead | None:
+        """Extract by rules from messages that are not stored yet.
+
+        Most say nothing that is to be reconciled: what follows from them is stored with them, and they need no job. None: they do."""
+        if not self.inline or self._settings.garden.enabled:
+            return None
+        try:
+            found = writepipeline.extract_candidates(records, self._deps, fresh=True)
+        except Exception:  # noqa: BLE001 - not swallowed: the job fails of the same, once the messages are safe
+            return None
+        jobs = () if found.has_candidates else self._make_change_jobs(records[0].scope.owner, found)
+        return found, tuple(replace(spec, fresh=True, calm=True) for spec in jobs)
+
     def learn(
-        self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None, fresh: bool = False,
-        heard: Heard = NOTHING_HEARD,
+        self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None,
+        found: writepipeline.ExtractionResult | None = None, heard: Heard = NOTHING_HEARD,
     ) -> writepipeline.ExtractionBatch:  # fmt: skip
         """Extract from records and commit.
 
         The same transaction ends the job, or leaves the ``rest`` of its items. ``kept``: a model's answers about these records, of an
-        earlier run. ``fresh``: nothing was learned from the records before. ``heard``: what rules extract from them, as far as known."""
+        earlier run. ``found``: what was extracted already; ``heard``: what rules extract, as far as known."""
         deps = replace(self._prepare_deps(job, records, rest, kept or {}), heard=heard)
-        found = writepipeline.extract_candidates(records, deps, fresh=fresh)
+        found = found or writepipeline.extract_candidates(records, deps)
         owner, payload = Scope.parse(job.payload["scope"]).owner, {**_strip_kept(job), "items": list(rest)}
         for left in reversed(range(_TRIES)):
             try:

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import ChatModel, WriteBatch
+from engrams.ports import ChatModel, JobSpec, WriteBatch
 from engrams.settings import WriteSettings
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
@@ -85,6 +85,10 @@ class ExtractionResult:
     def has_candidates(self) -> bool:
         """True if any candidate could be stored."""
         return any(decided for _, decided in self.by_record)
+
+
+HeardAhead: TypeAlias = tuple[ExtractionResult, tuple[JobSpec, ...]]
+"""What messages say that are not stored yet, and the jobs that follow where none of it is to be reconciled."""
 
 
 def extract_candidates(

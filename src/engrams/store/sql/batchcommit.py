@@ -78,10 +78,10 @@ class BatchCommitter:
         known = bool(batch.puts) and len(self._existing) == len(batch.puts)
         crisis = any(row.is_in_crisis for row in touched)
         made = tuple(
-            "" if (spec.lease and known) or (spec.calm and crisis) else jobqueue.enqueue(self._connection, spec, batch.at)
+            "" if ((spec.lease or spec.fresh) and known) or (spec.calm and crisis) else jobqueue.enqueue(self._connection, spec, batch.at)
             for spec in batch.jobs
         )
-        return CommitResult(existing=self._existing, jobs=made)
+        return CommitResult(existing=self._existing, jobs=made, crisis=crisis)
 
     def _enter(self, owner: Scope) -> None:
         """Select an owner's rows, which nobody else writes from here on."""

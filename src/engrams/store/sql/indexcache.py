@@ -167,18 +167,17 @@ class OwnerIndexCache:
         Numbers of the queries' terms, and of the rows that a filter allows."""
         first, known = seeks[0], cached.index.state.last_change
         owner, words = first.reach.owner, set[str]().union(*map(_list_words, seeks))
-        if known and not condition.text:
-            if 0 < first.last_change <= known and cached.words.keys() >= words:
+        if 0 < first.last_change <= known and not condition.text:
+            if cached.words.keys() >= words:
                 return _pick_numbers(cached.words, words), None
             with self._database.asking(owner) as connection:
-                last = first.last_change or fetch_one(connection, "last_change", owner.key)[0] or 0
-                if last <= known:
-                    return self._number_words(connection, cached, words), None
+                return self._number_words(connection, cached, words), None
         with self._database.reading(owner) as connection:
             if not known:
                 self._map_file(connection, cached, key)
-            cached.words.clear()
             _load_rows(connection, cached.index, key)
+            if cached.index.state.last_change != known:
+                cached.words.clear()
             allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
             return self._number_words(connection, cached, words), allowed
 

@@ -8,17 +8,19 @@ clients need a part, 2000 divided by that is about the most.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import http.client
 import json
 import multiprocessing
 import os
 import random
 import re
+import selectors
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from bench.speed.timing import quantiles, to_turn
 
 _SERVE = ("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "ada", "--set", "serve.rate_limit=0")
 _LONG = ("monday january we walked to the harbour " * 2500)[:100_000]
+_PIECE = 1 << 16
 _DOORS = (("/v1/search", "query"), ("/v1/memories", "text"), ("/v1/context", "query"))
 
 
@@ -77,15 +80,17 @@ def processor_seconds(pid: int) -> float:
 
 
 def measure(port: int, given: argparse.Namespace) -> dict[str, float]:
-    """Milliseconds of `/health` while clients send requests."""
+    """Milliseconds of `/health` while clients send requests; what the clients themselves need for one."""
     spawn = multiprocessing.get_context("spawn")
-    done = spawn.Value("i", 0)
-    clients = spawn.Process(target=_send_all, args=(port, given, done))
+    told = spawn.SimpleQueue()
+    clients = spawn.Process(target=_send_all, args=(port, given, told))
     clients.start()
     time.sleep(2)
     found = time_health(port, given.seconds - 3)
+    done, seconds = told.get()
     clients.join(120)
-    return {**found, "requests": done.value, "requests_a_second": round(done.value / given.seconds, 1)}
+    each = {"requests_a_second": round(done / given.seconds, 1), "client_ms_a_request": round(1000 * seconds / done, 2)}
+    return {**found, "requests": done, **each}
 
 
 def time_health(port: int, seconds: float) -> dict[str, float]:
@@ -101,31 +106,61 @@ def time_health(port: int, seconds: float) -> dict[str, float]:
     return {**quantiles(taken), "max": round(max(taken) * 1000, 1)}
 
 
-def _send_all(port: int, given: argparse.Namespace, done: Any) -> None:
-    """Send requests, each client on a connection of its own, with little work of the clients' own."""
-    asyncio.run(_run_clients(port, given, done))
+@dataclass(slots=True)
+class _Client:
+    """One connection, and what it asks over it."""
+
+    path: str
+    field: str
+    texts: list[str]
+    chance: random.Random
+    long: float
+    line: socket.socket
+    heard: bytearray = field(default_factory=bytearray)
+
+    def ask(self) -> None:
+        """Send the next request."""
+        said = _LONG if self.long and self.chance.random() < self.long else self.chance.choice(self.texts)
+        body = json.dumps({self.field: f"{said} {self.chance.random()}"}).encode()
+        head = f"POST {self.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        self.line.sendall(head.encode() + body)
+
+    def hear(self) -> bool:
+        """Receive what is there; True once the answer is whole."""
+        piece = self.line.recv(_PIECE)
+        if not piece:
+            raise ConnectionError("the server closed a connection")
+        self.heard += piece
+        head = self.heard.find(b"\r\n\r\n")
+        if head < 0:
+            return False
+        length = int(self.heard[:head].lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        if len(self.heard) < head + 4 + length:
+            return False
+        assert self.heard.startswith(b"HTTP/1.1 2"), bytes(self.heard)
+        json.loads(self.heard[head + 4 :])
+        self.heard.clear()
+        return True
 
 
-async def _run_clients(port: int, given: argparse.Namespace, done: Any) -> None:
-    ends = time.monotonic() + given.seconds
+def _send_all(port: int, given: argparse.Namespace, told: Any) -> None:
+    """Send requests, each client on a connection of its own; tells how many, and the clients' processor seconds."""
     doors = [door for door in _DOORS if door[0].rpartition("/")[2] in given.doors.split(",")]
-
-    async def work(number: int) -> None:
-        chance = random.Random(number)
-        texts = [to_turn(line).text for line in Corpus(seed=number).lines(200)]
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        with closing(writer):
-            while time.monotonic() < ends:
-                path, field = doors[number % len(doors)]
-                said = _LONG if chance.random() < given.long else chance.choice(texts)
-                body = json.dumps({field: f"{said} {chance.random()}"})
-                head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-                writer.write(f"{head}{body}".encode())
-                answer = await reader.readuntil(b"\r\n\r\n")
-                await reader.readexactly(int(answer.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]))
-                done.value += 1
-
-    await asyncio.gather(*map(work, range(given.clients)))
+    texts = [[to_turn(line).text for line in Corpus(seed=number).lines(200)] for number in range(given.clients)]
+    with ExitStack() as stack, selectors.DefaultSelector() as lines:
+        done, begun, ends = 0, time.process_time(), time.monotonic() + given.seconds
+        for number in range(given.clients):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client = _Client(*doors[number % len(doors)], texts[number], random.Random(number), given.long, line)
+            lines.register(line, selectors.EVENT_READ, client)
+            client.ask()
+        while time.monotonic() < ends:
+            for key, _ in lines.select(1):
+                if key.data.hear():
+                    done += 1
+                    key.data.ask()
+        told.put((done, time.process_time() - begun))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, texts, vector
 
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.ports import NewRecord, RecordChange, RecordQuery, Store
+from engrams.ports import NewRecord, RecordChange, RecordQuery, RecordUse, Store
 from engrams.types import Evidence, Kind, Scope, Status, Tier
 
 
@@ -39,6 +39,21 @@ def test_reading_leaves_no_history(store: Store) -> None:
     assert (after.access_count, after.last_accessed, after.version) == (3, at(days=1), 1)
     assert len(store.history(ALICE, one.id)) == 1
     assert change(store, one, expect=1, text="Alice loves tea").version == 2
+
+
+def test_uses_add_up(store: Store) -> None:
+    """Whoever counts them, in whatever order; what is purged or unknown counts nothing, and spoils nothing of the batch."""
+    one, gone = record("Alice likes tea"), record("Alice likes mud")
+    add(store, one, gone)
+    store.purge(ALICE, [gone.id], START)
+    for times, day in ((2, 3), (5, 1)):
+        store.commit(batch(uses=[RecordUse(ALICE, id, times, at(days=day)) for id in (gone.id, "01unknown", one.id)]))
+    after = get(store, one)
+    assert (after.access_count, after.last_accessed, after.version) == (7, at(days=3), 1)
+    assert (get(store, gone).access_count, get(store, gone).last_accessed) == (0, None)
+    assert len(store.history(ALICE, one.id)) == 1
+    store.commit(batch(uses=(RecordUse(BOB, one.id, 1, START),)))
+    assert get(store, one).access_count == 7
 
 
 def test_the_expected_version_must_be_there(store: Store) -> None:

@@ -103,6 +103,7 @@ from engrams.ports.recordstore import RecordChange as RecordChange
 from engrams.ports.recordstore import RecordPage as RecordPage
 from engrams.ports.recordstore import RecordQuery as RecordQuery
 from engrams.ports.recordstore import RecordStore as RecordStore
+from engrams.ports.recordstore import RecordUse as RecordUse
 from engrams.ports.recordstore import ScopeReach as ScopeReach
 from engrams.ports.recordstore import SessionRow as SessionRow
 from engrams.ports.recordstore import StorageUse as StorageUse

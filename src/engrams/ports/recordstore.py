@@ -38,6 +38,17 @@ class RecordChange:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordUse:
+    """Uses of one record, to be added to those it had.
+    No new version and no history; nothing where it is purged or gone. ``at``: of the last one."""
+
+    owner: Scope
+    id: str
+    times: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class JobLease:
     """Lease of a worker on one job. ``token``: unique."""
 
@@ -145,6 +156,7 @@ class WriteBatch:
     states: tuple[OwnerStateRow, ...] = ()
     repeatable: bool = False
     quota: StorageUse = StorageUse()
+    uses: tuple[RecordUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

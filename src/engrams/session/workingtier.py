@@ -6,7 +6,7 @@ the row, in the transaction of the write that caused it."""
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,6 +26,7 @@ from engrams.ports import (
     NewRecord,
     ProcessPeers,
     RecordChange,
+    RecordUse,
     ScopeReach,
     Store,
     WriteBatch,
@@ -104,8 +105,7 @@ class WorkingTier:
             jobs += tuple(self._make_job(JUDGE, record) for record in fresh)
         tiers = {**{record.id: Tier.WORKING for record in held}, **{record.id: Tier.RECENT for record in through}}
         stored = tuple(self._assign_tier(put, tiers, twins) for put in batch.puts)
-        bumps = self._bump_twins(scope, twins)
-        batch = replace(batch, puts=stored, changes=(*batch.changes, *bumps))
+        batch = replace(batch, puts=stored, uses=(*batch.uses, *self._count_twins(scope, twins)))
         ring = self.ring(scope)
         with ring.writing:
             done = self._commit_evicting(batch, jobs, scope, len(held))
@@ -242,14 +242,9 @@ class WorkingTier:
         away = replace(record, status=Status.ARCHIVED, retired_at=self._clock(), superseded_by=twins.get(record.id, ""))
         return replace(put, record=away)
 
-    def _bump_twins(self, scope: Scope, twins: Mapping[str, str]) -> tuple[RecordChange, ...]:
+    def _count_twins(self, scope: Scope, twins: Mapping[str, str]) -> tuple[RecordUse, ...]:
         now = self._clock()
-        found = self._store.get(scope.owner, tuple(dict.fromkeys(twins.values()))) if twins else ()
-        used = [(r, sum(twin == r.id for twin in twins.values())) for r in found if r.status is not Status.PURGED]
-        return tuple(
-            RecordChange(scope.owner, record.id, {"access_count": record.access_count + times, "last_accessed": now}, "used")
-            for record, times in used
-        )
+        return tuple(RecordUse(scope.owner, twin, times, now) for twin, times in Counter(twins.values()).items())
 
     def _append(self, scope: Scope, items: Sequence[WorkingTierItem]) -> None:
         """Add items; what other processes added meanwhile may evict more."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
-from engrams.ports import SKILL, TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, Store, WriteBatch
+from engrams.ports import SKILL, TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, RecordUse, Store, WriteBatch
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines
 from engrams.read.scorefusion import EDGE
@@ -31,6 +31,8 @@ Recalled: TypeAlias = Callable[[Scope, Sequence[str]], None]
 _log = logging.getLogger(__name__)
 _GATHER_SECONDS = 0.5
 """Seconds in which uses are gathered into one write."""
+_REST_SECONDS = 1.5
+"""Pause after a write: each commit voids what the processes of this memory keep of their reads."""
 _MOST = 1000
 """Uses queued at most; the oldest are dropped, as counts are no memories."""
 _OWNERS = 10_000
@@ -167,24 +169,23 @@ class MemoryUsageTracker:
             self._stop.wait(_GATHER_SECONDS)
             self._wake.clear()
             self.flush()
+            self._stop.wait(_REST_SECONDS)
 
     def _write(self, owner: Scope, uses: Sequence[SearchUsageEvent]) -> None:
         counts = Counter(name for use in uses for name in use.hits)
         last = {name: use.at for use in uses for name in use.hits}
-        known = {record.id: record for record in self._store.get(owner, tuple(counts)) if record.status is not Status.PURGED}
-        fields: dict[str, dict[str, Any]] = {
-            name: {"access_count": record.access_count + counts[name], "last_accessed": last[name]} for name, record in known.items()
-        }
+        counted = tuple(RecordUse(owner, name, times, last[name]) for name, times in counts.items())
+        fields: dict[str, dict[str, Any]] = {}
         edges: dict[tuple[str, str, EdgeType], Edge] = {}
         for use in uses:
-            for edge in (*self._link_candidates(use, edges), *self._apply_verdicts(use, known, fields)):
+            for edge in (*self._link_candidates(use, edges), *self._apply_verdicts(use, fields)):
                 edges[edge.source, edge.target, edge.type] = edge
         changes = tuple(RecordChange(owner, name, values, "used") for name, values in fields.items())
         puts = tuple(put for use in uses if use.gap for put in self._make_gap(use))
         jobs = self._make_topic_jobs(owner, len(uses))
-        if changes or puts or edges or jobs:
-            made = tuple(edges.values())
-            self._store.commit(WriteBatch("usage", "searched", uses[-1].at, puts=puts, changes=changes, edges=made, jobs=jobs))
+        if counted or puts or edges or jobs:
+            made, at = tuple(edges.values()), uses[-1].at
+            self._store.commit(WriteBatch("usage", "searched", at, puts=puts, changes=changes, uses=counted, edges=made, jobs=jobs))
 
     def _make_topic_jobs(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
         """Build the topic refresh job, due every so many searches."""
@@ -220,14 +221,13 @@ class MemoryUsageTracker:
             return {}
         return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
 
-    def _apply_verdicts(self, use: SearchUsageEvent, known: Mapping[str, Record], fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
-        if not self._settings.usage.related_weight:
+    def _apply_verdicts(self, use: SearchUsageEvent, fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
+        if not self._settings.usage.related_weight or not (use.verified or use.rejected):
             return ()
-        refused = {record.id: record for record in self._store.get(use.scope.owner, use.rejected)} if use.rejected else {}
-        for name, record in {**refused, **{name: known[name] for name in use.verified if name in known}}.items():
-            value = apply_event(record, "rejected" if name in refused else "verified", use.at)["confidence"]
-            if record.status is not Status.PURGED:
-                fields.setdefault(name, {})["confidence"] = value
+        judged = self._store.get(use.scope.owner, (*use.rejected, *use.verified))
+        known = {record.id: record for record in judged if record.status is not Status.PURGED}
+        for name, record in known.items():
+            fields[name] = {"confidence": apply_event(record, "rejected" if name in use.rejected else "verified", use.at)["confidence"]}
         return self._link_related(use.scope.owner, [name for name in use.verified if name in known])
 
     def _link_related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:

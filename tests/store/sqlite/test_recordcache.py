@@ -9,7 +9,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
-from engrams.ports import RecordChange, WriteBatch
+from engrams.ports import RecordUse, WriteBatch
 from engrams.store.sqlite import recordcache
 from engrams.types import Scope, Status
 
@@ -27,8 +27,10 @@ def test_a_search_shows_what_another_process_changed(home: Path) -> None:
         id = one.add("The boat lies in Bergen.", scope=ANN).id
         assert one.search("boat in Bergen", scope=ANN).hits[0].record.access_count == 0
         assert "dinghy" not in one.search("Where is the dinghy?", scope=ANN).hits[0].record.text
-        other.store.commit(WriteBatch("usage", "searched", NOW, changes=(RecordChange(ANN, id, {"access_count": 7}, "used"),)))
-        assert one.search("boat in Bergen", scope=ANN).hits[0].record.access_count == 7
+        other.store.commit(WriteBatch("usage", "searched", NOW, uses=(RecordUse(ANN, id, 7, NOW),)))
+        found = one.search("boat in Bergen", scope=ANN).hits[0].record
+        assert (found.access_count, found.last_accessed) == (7, NOW)
+        assert found == other.get(id, scope=ANN)
         other.edit(id, scope=ANN, text="The dinghy lies in Bergen.")
         assert one.search("Where is the dinghy?", scope=ANN).hits[0].record.text == "The dinghy lies in Bergen."
         assert "bm" in one.search("Where is the dinghy?", scope=ANN).hits[0].parts

@@ -28,6 +28,9 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"content": b"\xff\xfe", "headers": JSON},
     {"content": b"[" * 100_000, "headers": JSON},
     {"content": b'{"query": "boat"}'},
+    {"content": [b'{"query": ', b'"boat"}'], "headers": JSON},
+    {"content": [b'{"query": "boat"}', b" " * 3_000_000], "headers": JSON},
+    {"content": b'{"query": "boat"}' + b" " * 3_000_000, "headers": JSON},
 )
 
 
@@ -44,9 +47,9 @@ def answer(memory: MemoryEngine, path: str) -> list[tuple[int, str, dict[str, st
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/context"])
 def test_the_answer_is_the_same_either_way(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bodies with and without faults, parts of memory and users: status, text and headers."""
-    with temp_engine(user="ada", jobs__workers=0, usage__enabled=False) as memory:
+    with temp_engine(user="ada", jobs__workers=0, usage__enabled=False, limits__text_bytes=1000) as memory:
         memory.add("The boat lies in Bergen.", scope=("user", "ada"))
         direct = answer(memory, path)
-        monkeypatch.setattr(errors, "_make_direct", lambda _: None)
+        monkeypatch.setattr(errors, "_make_direct", lambda *_: None)
         assert direct == answer(memory, path)
-        assert {status for status, _, _ in direct} == {200, 400, 422}
+        assert {status for status, _, _ in direct} == {200, 400, 413, 422}

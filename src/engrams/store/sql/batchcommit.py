@@ -64,6 +64,9 @@ class BatchCommitter:
         self._read_changed()
         for change in batch.changes:
             self._change(change)
+        for use in batch.uses:
+            self._enter(use.owner)
+            execute(connection, "count_use", use.times, micros(use.at), self._stored_id(use.id), use.owner.key)
         for owner, vector in batch.vectors:
             self._save_vector(owner, vector)
         self._save_graph()

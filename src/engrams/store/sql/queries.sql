@@ -29,6 +29,10 @@ DELETE FROM counters WHERE name LIKE 'chat %' AND name < ?;
 -- name: prune_windows
 DELETE FROM counters WHERE name >= ? AND name < ?;
 
+-- name: count_use
+UPDATE records SET access_count = access_count + ?1, last_accessed = CASE WHEN last_accessed > ?2 THEN last_accessed ELSE ?2 END
+WHERE id = ?3 AND owner = ?4 AND status <> 'purged';
+
 -- name: select_records
 SELECT id, role, speaker, session, external_id, superseded_by, subject, predicate, object, category,
     caption, summary, text, kind, layer, tier, status, scope,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from engrams.store.sql.namedqueries import SqlConnection, fetch_all, fetch_composed, query
-from engrams.store.sql.rowconversion import FIELDS, decode_record, is_short
+from engrams.store.sql.rowconversion import FIELDS, decode_record, decode_time, is_short
 from engrams.text.textcaches import register_cache
 from engrams.types import Record, Scope
 
@@ -18,6 +19,8 @@ _KEPT = 8192
 
 _MARKS = tuple(map(FIELDS.index, ("version", "access_count", "last_accessed")))
 """Columns of a row that belong to its mark, after id and change."""
+_USES = 3
+"""Place in a mark from which it tells of uses, which change nothing else of the row."""
 
 
 class DecodedRecordCache:
@@ -39,10 +42,13 @@ class DecodedRecordCache:
         if known:
             for mark in fetch_all(connection, "record_marks", _to_json([*known]), key):
                 held, record = known[mark[0]]
-                if held == mark:
-                    found[mark[0]] = record
-                else:
+                if held[:_USES] != mark[:_USES]:
                     fresh.append(mark[0])
+                    continue
+                if held != mark:
+                    record = replace(record, access_count=mark[_USES], last_accessed=decode_time(mark[_USES + 1]))
+                    kept[generation, key, mark[0]] = mark, record
+                found[mark[0]] = record
             short.update(found)
         fresh += [name for name in ids if name not in known]
         for row in fetch_composed(connection, _select_marked(), (_to_json(fresh), key)) if fresh else ():

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial, wraps
 from http import HTTPStatus
 from inspect import iscoroutinefunction as is_async
@@ -19,7 +20,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engrams.settings import suggest
 from engrams.surfaces.http.rest.calleridentity import ScopedCaller, get_caller
@@ -139,17 +140,16 @@ def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIR
         def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
             status = options.get("status_code") or 200
             super().__init__(path, endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status, threads), **options)
+            if threads is not None:
+                self.app = _make_direct(self.endpoint, self.app, most) or self.app
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handler, direct = super().get_route_handler(), None if threads is None else _make_direct(self.endpoint)
+            handler = super().get_route_handler()
 
             async def handle(request: Request) -> Response:
-                size = request.headers.get("content-length", "0")
-                if size.isascii() and size.isdigit() and int(size) > most:
+                if _is_announced_larger(request, most):
                     raise _too_large(most)
-                limited = Request(request.scope, _limit_stream(request, most))
-                answer = None if direct is None else await direct(limited)
-                return answer or await handler(limited)
+                return await handler(Request(request.scope, _limit_stream(request, most)))
 
             return handle
 
@@ -175,28 +175,55 @@ def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Execut
     return answer if threads is None else answer_in_own
 
 
-def _make_direct(endpoint: Callable[..., Any]) -> Callable[[Request], Coroutine[Any, Any, Response | None]] | None:
-    """Make a handler for an endpoint with a body and its caller.
+def _make_direct(endpoint: Callable[..., Any], framework: ASGIApp, most: int) -> ASGIApp | None:
+    """Make an application for an endpoint with a body and its caller.
 
-    It answers None for a body with a fault, which the framework explains."""
+    It leaves a body with a fault, or more than ``most`` bytes, to the framework's own, which explains it."""
     hints = get_type_hints(endpoint, include_extras=True)
     if hints.keys() - {"return"} != {"body", "caller"} or hints["caller"] != ScopedCaller:
         return None
     model: type[BaseModel] = hints["body"]
 
-    async def answer(request: Request) -> Response | None:
-        headers, asked = request.headers, request.query_params
-        if not headers.get("content-type", "").startswith("application/json"):
-            return None
-        try:
-            body = model.model_validate(json.loads(await request.body()))
-        except (ValueError, RecursionError):
-            return None
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        request, heard = Request(scope, receive), list[Message]()
+        headers, asked, body = request.headers, request.query_params, None
+        if headers.get("content-type", "").startswith("application/json") and not _is_announced_larger(request, most):
+            with suppress(ValueError, RecursionError):
+                body = model.model_validate(json.loads(await _hear_body(receive, heard, most)))
+        if body is None:
+            await framework(scope, _repeat(heard, receive), send)
+            return
         caller = await get_caller(request, asked.get("project", ""), asked.get("conversation", ""), headers.get("x-engrams-user", ""))
-        found: Response = await endpoint(body=body, caller=caller)
-        return found
+        await (await endpoint(body=body, caller=caller))(scope, receive, send)
 
     return answer
+
+
+async def _hear_body(receive: Receive, heard: list[Message], most: int) -> bytearray:
+    """Hear a body; empty where it breaks off or is larger."""
+    body, more = bytearray(), True
+    while more and len(body) <= most:
+        message = await receive()
+        heard.append(message)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body if message["type"] == "http.request" and len(body) <= most else bytearray()
+
+
+def _repeat(heard: Iterable[Message], receive: Receive) -> Receive:
+    """Tell messages that were heard already, then go on."""
+    again = iter(heard)
+
+    async def repeat() -> Message:
+        message = next(again, None)
+        return await receive() if message is None else message
+
+    return repeat
+
+
+def _is_announced_larger(request: Request, most: int) -> bool:
+    size = request.headers.get("content-length", "0")
+    return size.isascii() and size.isdigit() and int(size) > most
 
 
 def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, Any, Message]]:

@@ -194,6 +194,14 @@ def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     assert "Above the conversation" in engrams("purge", "--all", "--preview").out
 
 
+def test_a_memory_without_text_is_shown(engrams: Any) -> None:
+    """`show` says that a purged memory has no text, and prints the rest of it."""
+    made = engrams("add", "The word is xylophonist", "--json").json["id"]
+    engrams("purge", made, "--confirm", "purge")
+    done = engrams("show", made)
+    assert done.code == 0 and done.out.startswith("(no text)") and "purged" in done.out and made in done.out
+
+
 def test_purge_about_a_person(engrams: Any, home: Path) -> None:
     """Everything that names somebody is listed with numbers; the chosen ones go, and with --yes all that surely names them."""
     for text in ("Ada Lovelace likes green tea.", "I met Ada at the pool on Sunday.", "My bike is red and fast."):

@@ -121,8 +121,8 @@ def print_record(record: Record) -> None:
 
     held = {name: shown for name, value in to_json(record).items() if (shown := _display_value(value))}
     held |= {"scope": record.scope.key, "basis": find_basis(record)}
-    text = held.pop("text")
-    say(clean(text))
+    text = held.pop("text", "")
+    say(clean(text) if text else paint("(no text)", "dim"))
     say()
     size = max(len(name) for name in held)
     for name, shown in held.items():

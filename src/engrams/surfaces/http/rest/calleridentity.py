@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Query, Request
+from starlette.exceptions import HTTPException
 
 from engrams.engine import MemoryEngine
-from engrams.errors import EngramsError, RefusedError, ScopeError
+from engrams.errors import EngramsError, ScopeError
 from engrams.ports import ScopeReach
 from engrams.settings import Settings
 from engrams.types import Scope
@@ -50,9 +51,9 @@ class IdentifiedCaller:
     def owner_filter(self, own: Scope, everyone: bool, what: str) -> str:
         """Return the owner a log query is limited to; empty: everybody.
 
-        RefusedError: everybody's ``what`` without the right `admin`."""
+        HTTPException (403): everybody's ``what`` without the right `admin`."""
         if everyone and not self.is_admin:
-            raise RefusedError(f"Everybody's {what} takes the right `admin`.", hint="Leave `everyone` out for this person's own.")
+            raise HTTPException(403, f"Everybody's {what} takes the right `admin`; leave `everyone` out for this person's own.")
         return "" if everyone else own.key
 
     @property

@@ -21,7 +21,7 @@ from typing import Any
 from engrams.errors import BudgetError, InputError, NotFoundError, StoreError
 from engrams.ports import WINDOWS, ApiKeyTable, Clock, RequestLedger, RequestWindow, name_account
 from engrams.ports import ApiKey as ApiKey
-from engrams.types import Scope
+from engrams.types import Scope, is_blank
 
 PREFIX = "engrams_"
 RIGHTS = ("read", "write", "admin", "proxy")
@@ -34,6 +34,7 @@ _MOST = 10_000
 """Owners and keys whose parcels are held, and keys that were looked up."""
 _FRESH_SECONDS = 1.0
 """Time for which a key that a server was asked for counts as it was then."""
+_NAME_CHARS = 100
 _TIMES = ("created_at", "expires_at", "revoked_at")
 _LIMITS = ("minute_requests", "daily_requests")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -72,17 +73,23 @@ class ApiKeyStore:
         """Add a key and return it with its secret.
 
         The secret cannot be shown again. ``days`` until it expires; 0: never. ``requests``: most in a minute and in a day; 0: no limit.
-        InputError: there is no such right."""
+        InputError: there is no such right, the name is empty, or it would live beyond the year 9999."""
         wrong = sorted(set(rights) - set(RIGHTS))
         if wrong or not rights:
             raise InputError(f"There is no right {', '.join(wrong) or 'given'}.", hint=f"Rights are {', '.join(RIGHTS)}.")
         if not owner.is_owner:
             raise InputError("A key is for a whole owner.", hint="Name a user; projects and conversations are named by requests.")
+        label = name.strip()[:_NAME_CHARS].strip()
+        if is_blank(label):
+            raise InputError("A key needs a name.", hint="Name who or what uses it, to know it when you revoke it.")
+        most = (datetime.max.replace(tzinfo=now.tzinfo) - now).days - 1  # one less: a local time of it is a time too
+        if days > most:
+            raise InputError(f"A key lives at most {most:,} days.", hint="0 makes one that never expires.")
         id = "".join(secrets.choice(_ALPHABET) for _ in range(12))
         secret = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         ends = now + timedelta(days=days) if days > 0 else None
         ordered = tuple(right for right in RIGHTS if right in rights)
-        key = ApiKey(id, name.strip()[:100], owner, ordered, _hash_secret(secret), now, ends, None, *requests)
+        key = ApiKey(id, label, owner, ordered, _hash_secret(secret), now, ends, None, *requests)
         return self._table.save_key(key), secret
 
     def list(self) -> tuple[ApiKey, ...]:
@@ -90,7 +97,9 @@ class ApiKeyStore:
         return tuple(sorted(self._table.list_keys(), key=lambda key: (key.created_at, key.id)))
 
     def revoke(self, id: str, now: datetime) -> ApiKey:
-        """Revoke a key from now on. NotFoundError: there is no such key."""
+        """Revoke a key from now on. NotFoundError: there is no such key.
+
+        One that was revoked before keeps its first time."""
         key = self._table.find_key(id) if _ID.fullmatch(id) else None
         if key is None:
             raise NotFoundError(f"There is no key {id!r}.", hint="`engrams keys list` shows them.")

@@ -32,7 +32,6 @@ from engrams.types.datamodel import Status as Status
 from engrams.types.datamodel import Tier as Tier
 from engrams.types.datamodel import Topic as Topic
 from engrams.types.datamodel import Vector as Vector
-from engrams.types.datamodel import clean_text as clean_text
 from engrams.types.datamodel import content_hash as content_hash
 from engrams.types.datamodel import conversation as conversation
 from engrams.types.entities import Entity as Entity
@@ -53,6 +52,8 @@ from engrams.types.readwriteresults import SearchResult as SearchResult
 from engrams.types.readwriteresults import SearchTraceRow as SearchTraceRow
 from engrams.types.readwriteresults import StageDecision as StageDecision
 from engrams.types.readwriteresults import Trace as Trace
+from engrams.types.textcleaning import clean_text as clean_text
+from engrams.types.textcleaning import is_blank as is_blank
 from engrams.types.turns import NOTHING_STATED as NOTHING_STATED
 from engrams.types.turns import StatedFields as StatedFields
 from engrams.types.turns import Turn as Turn

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from engrams.errors import InputError, ScopeError
+from engrams.errors import ScopeError
 
 Json: TypeAlias = Any
 Meta: TypeAlias = Mapping[str, Any]
@@ -309,23 +309,6 @@ def content_hash(text: str) -> str:
     32 hex digits."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def clean_text(text: str, limit: int) -> str:
-    """Clean a text for storage.
-    No NUL, no lone surrogates, stripped; InputError if empty or over ``limit`` bytes."""
-    if not isinstance(text, str):
-        raise InputError(f"A text is needed, not {type(text).__name__}.")
-    kept = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8").strip()
-    if not kept:
-        raise InputError("The text is empty.", hint="Give at least one visible character.")
-    size = len(kept.encode("utf-8"))
-    if size > limit:
-        raise InputError(
-            f"The text has {size:,} bytes; the limit is {limit:,}.",
-            hint="Split it, import it as a file, or raise `limits.text_bytes`.",
-        )
-    return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,15 @@ def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams key
 
     settings = options.load().settings
     with closing(build.keys(settings)) as held, closing(build.audit(settings)) as log:
-        key = held.revoke(id, clock.now())
-        log.note("key.revoke", owner=key.owner.key, target=key.id)
-    emit(_key_to_dict(key)) if options.json else say(f"{paint('revoked', 'green')}  {key.id}")
+        now = clock.now()
+        key = held.revoke(id, now)
+        is_new = key.revoked_at == now
+        if is_new:
+            log.note("key.revoke", owner=key.owner.key, target=key.id)
+    if options.json:
+        emit(_key_to_dict(key))
+    else:
+        say(f"{paint('revoked', 'green') if is_new else f'revoked already, at {format_time(key.revoked_at)}'}  {key.id}")
 
 
 def _key_to_dict(key: object) -> dict[str, object]:

@@ -1,0 +1,32 @@
+"""Cleaning of texts before they are stored."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from engrams.errors import InputError
+
+_INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp", "Zs"))
+"""Unicode categories of white space and of what shows nothing, such as a zero-width space or a direction mark."""
+
+
+def is_blank(text: str) -> bool:
+    """Return True for a text without a visible character."""
+    return all(unicodedata.category(char) in _INVISIBLE for char in text)
+
+
+def clean_text(text: str, limit: int) -> str:
+    """Clean a text for storage.
+    No NUL, no lone surrogates, stripped; InputError if empty or over ``limit`` bytes."""
+    if not isinstance(text, str):
+        raise InputError(f"A text is needed, not {type(text).__name__}.")
+    kept = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8").strip()
+    if not kept:
+        raise InputError("The text is empty.", hint="Give at least one visible character.")
+    size = len(kept.encode("utf-8"))
+    if size > limit:
+        raise InputError(
+            f"The text has {size:,} bytes; the limit is {limit:,}.",
+            hint="Split it, import it as a file, or raise `limits.text_bytes`.",
+        )
+    return kept

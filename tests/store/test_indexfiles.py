@@ -185,6 +185,28 @@ def test_a_damaged_file_is_not_trusted(home: Path, damage: str) -> None:
     assert [path.read_bytes() for path in files(home)] == before, "the second time there was a good file"
 
 
+def test_a_file_of_another_form_is_written_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of an older meaning are not searched: the index is built from the store, with the same answers and a new file."""
+    known = answers(home)
+    monkeypatch.setattr("engrams.store.index.indexstate._FORM", 99)
+    assert answers(home) == known
+    assert 99 in [segmentfile.map_segment(path).notes["form"] for path in files(home) if path.suffix == ".segment"]
+    assert answers(home) == known
+
+
+@pytest.mark.parametrize(("times", "kind"), [(200, np.uint8), (300, np.float32)])
+def test_counts_of_words_are_exact_in_a_file(tmp_path: Path, times: int, kind: type) -> None:
+    """A byte for each count, unless a text has a word more often than that holds; scores are those of an index without a file."""
+    store = opened(tmp_path / "home")
+    fill(store, ALICE, SIZE)
+    add(store, NewRecord(record("word1 " * times, ALICE)))
+    ask(store, ALICE, 0)
+    store.close()
+    (path,) = (path for path in files(tmp_path / "home") if path.suffix == ".segment")
+    assert segmentfile.map_segment(path).arrays["counts"].dtype == kind
+    assert answers(tmp_path / "home") == answers(plain(tmp_path / "home"))
+
+
 @linux
 def test_sums_are_checked_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file whose sums were right is mapped without them, until it is written to."""

@@ -28,6 +28,28 @@ def test_distinct_keeps_each_once_in_order() -> None:
     assert unique_sorted(np.array([], np.int64)).tolist() == []
 
 
+@pytest.mark.parametrize(("rank", "bits"), [(6, 2), (64, 4)])
+def test_codes_have_as_many_bits_as_tell_the_nearest(rank: int, bits: int) -> None:
+    """Two where vectors differ in few ways, as those of texts do, four where they are random; the nearest are found by both."""
+    pytest.importorskip("turbovec")
+    random = np.random.default_rng(5)
+    spread = random.standard_normal((20_000, rank)) @ random.standard_normal((rank, 64))
+    vectors = (spread / np.linalg.norm(spread, axis=1, keepdims=True)).astype(np.float32)
+    columns = IndexColumns(64)
+    columns.extend(len(vectors))
+    columns.set_vectors(slice(0, len(vectors)), vectors)
+    codes = AnnIndex.build(columns.vectors)
+    assert codes is not None
+    assert codes.bits == bits
+    columns.quantize()
+    searcher, mask, shares = NearestVectorSearcher(codes), np.ones(len(vectors), np.bool_), []
+    for asked in vectors[::1_000]:
+        scores = vectors @ asked
+        bound = np.sort(scores)[-100] - 0.001
+        shares.append(np.count_nonzero(scores[searcher.find(columns, asked, mask, 400)] >= bound) / 100)
+    assert np.mean(np.minimum(shares, 1)) >= 0.98
+
+
 def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes of a file are left packed by one search and unpacked once; those of another version are made anew; all find alike."""
     pytest.importorskip("turbovec")

@@ -1,4 +1,4 @@
-"""Best slots of scores, and nearest vectors by 4-bit codes (turbovec), rescored."""
+"""Best slots of scores, and nearest vectors by codes (turbovec), rescored."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ _SCANS = 8
 """Searches of mapped vectors before their codes are used: as long as to unpack these."""
 
 _SAMPLE = 2048
-_BITS = 4
 _NEARLY_ALL = 0.95
 
-
-def count_proposals(width: int, size: int) -> int:
-    """Number of slots to propose for 0.98 recall of the ``width`` nearest.
-
-    1.5 times ``width`` in a small index, three times from three quarters of a million slots on. Proposing and rescoring one costs as
-    much time as the codes of hundreds of slots."""
-    return round(width * min(1.5 + 2 * size / 1_000_000, 3.0))
+_ASKED = 16
+_NEAREST = 100
+_AMONG = 300
+"""Proposals among which codes of two bits must have the ``_NEAREST`` of each asked vector."""
+_FOUND = 0.99
+"""Part of the nearest that must be there; else codes have four bits."""
+_TIE = 1e-4
+"""Difference up to which scores count as equal."""
 
 
 class AnnIndex:
@@ -85,14 +85,20 @@ class AnnIndex:
     def build(cls, vectors: npt.NDArray[np.floating[Any]]) -> AnnIndex | None:
         """Build the index from vectors [slots, dimension].
 
-        None where turbovec is not installed or cannot take the dimension."""
-        try:
-            from turbovec import TurboQuantIndex
-        except ImportError:
+        Codes have two bits a number where these tell what is near, else four: random vectors need them, texts do not. None where
+        turbovec is not installed or cannot take the dimension."""
+        if not cls.is_available() or vectors.shape[1] % 8:
             return None
-        if vectors.shape[1] % 8:
-            return None
-        index = TurboQuantIndex(vectors.shape[1], _BITS)
+        some = vectors[:: max(1, len(vectors) // MIN_CODED)]
+        made = cls._code(some, 2)
+        bits = 2 if _tells_nearest(made, some) else 4
+        return made if bits == 2 and len(some) == len(vectors) else cls._code(vectors, bits)
+
+    @classmethod
+    def _code(cls, vectors: npt.NDArray[np.floating[Any]], bits: int) -> AnnIndex:
+        from turbovec import TurboQuantIndex
+
+        index = TurboQuantIndex(vectors.shape[1], bits)
         sample = np.random.default_rng(0).choice(len(vectors), min(_SAMPLE, len(vectors)), replace=False)
         index.calibrate(np.ascontiguousarray(vectors[np.sort(sample)], np.float32))
         made = cls(index)
@@ -100,6 +106,14 @@ class AnnIndex:
             made.add(vectors[start : start + 50_000])
         made.prepare()
         return made
+
+    def count_proposals(self, width: int) -> int:
+        """Number of slots to propose for 0.98 recall of the ``width`` nearest.
+
+        1.5 times ``width`` in a small index. In one of a million twice as many, or by four bits three times, as these are for vectors
+        that are hard to tell apart. Proposing and rescoring one costs as much time as the codes of hundreds of slots."""
+        more = min(0.5 * len(self) / 1_000_000, 0.5) if self.bits == 2 else min(2 * len(self) / 1_000_000, 1.5)
+        return round(width * (1.5 + more))
 
     @staticmethod
     def is_available() -> bool:
@@ -127,6 +141,12 @@ class AnnIndex:
     def __len__(self) -> int:
         return len(self._index)
 
+    @property
+    def bits(self) -> int:
+        """Bits of each number of a code."""
+        bits: int = self._index.bit_width
+        return bits
+
     def add(self, vectors: npt.NDArray[np.floating[Any]]) -> None:
         """Append the next slots' vectors."""
         self._index.add(np.ascontiguousarray(vectors, np.float32))
@@ -144,6 +164,18 @@ class AnnIndex:
         _, slots = self._index.search(query, min(len(mask), count if allowed == len(mask) else count * 5 // 4))
         found = np.asarray(slots[0], np.int64)
         return found[mask[found]]
+
+
+def _tells_nearest(codes: AnnIndex, vectors: npt.NDArray[np.floating[Any]]) -> bool:
+    """Test whether codes propose the nearest of some vectors early."""
+    full, everything = np.flatnonzero(vectors.any(axis=1)), np.ones(len(vectors), np.bool_)
+    most, found = min(_NEAREST, len(vectors)), []
+    for slot in full[:: max(1, len(full) // _ASKED)]:
+        scores = np.vecdot(vectors, vectors[slot])
+        bound = np.partition(scores, len(scores) - most)[len(scores) - most] - _TIE
+        offered = codes.search(vectors[slot], min(_AMONG, len(vectors)), everything)
+        found.append(min(most, int(np.count_nonzero(scores[offered] >= bound))))
+    return sum(found) >= _FOUND * most * len(found)
 
 
 class CodeUnpacker(Thread):
@@ -217,5 +249,5 @@ class NearestVectorSearcher:
         coded = 0 if self.codes is None else len(self.codes)
         found = coded + np.flatnonzero(mask[coded:])
         if self.codes is not None:
-            found = np.concatenate([self.codes.search(vector, count_proposals(width, columns.size), mask[:coded]), found])
+            found = np.concatenate([self.codes.search(vector, self.codes.count_proposals(width), mask[:coded]), found])
         return found[top_slots(columns.dots(found, vector), width)]

@@ -23,12 +23,14 @@ _NOTHING = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 @dataclass(frozen=True, slots=True)
 class PostingSegment:
-    """Postings sorted by term, then slot; ``starts[i]:starts[i+1]`` belong to ``terms[i]``."""
+    """Postings sorted by term, then slot; ``starts[i]:starts[i+1]`` belong to ``terms[i]``.
+
+    ``counts``: whole numbers, as bytes in a file where these hold them."""
 
     terms: npt.NDArray[np.uint32]
     starts: npt.NDArray[np.int64]
     slots: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.float32]
+    counts: npt.NDArray[np.float32 | np.uint8]
 
     @property
     def size(self) -> int:
@@ -41,7 +43,7 @@ class PostingSegment:
         if place == len(self.terms) or self.terms[place] != term:
             return _NOTHING
         start, end = self.starts[place], self.starts[place + 1]
-        return self.slots[start:end], self.counts[start:end]
+        return self.slots[start:end], self.counts[start:end].astype(np.float32, copy=False)
 
 
 _LATEST = 4_096

@@ -23,8 +23,9 @@ from engrams.store.index.sessionnumbers import SessionNumberMap
 from engrams.types import Kind, Status
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
-_FORM = 3
+_FORM = 4
 """Number of the meaning of the arrays: to be raised when any of them means something else."""
+_BYTE = np.iinfo(np.uint8).max
 _SPARE = 4
 """One part in this many of the rows is room for later ones."""
 
@@ -63,6 +64,8 @@ class OwnerIndexState:
         postings = self.postings.merge()
         if postings is not None:
             arrays |= {name: getattr(postings, name) for name in _POSTINGS}
+            if not len(postings.counts) or postings.counts.max() <= _BYTE:
+                arrays["counts"] = postings.counts.astype(np.uint8, copy=False)
         if self.nearest.codes is not None:
             arrays["codes"] = np.frombuffer(self.nearest.codes.encode(), np.uint8)
         arrays["last"] = np.array(self.last, np.int32)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from engrams import MemoryEngine
 from engrams.errors import ClosedError, NotFoundError
-from engrams.ports import RecordQuery, RerankRequest
+from engrams.ports import CommitResult, RecordQuery, RerankRequest, WriteBatch
 from engrams.read.readrequest import visible_scopes
+from engrams.tend import usagelearning
 from engrams.tend.usagelearning import apply_event, make_pairs
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Status
@@ -187,6 +190,34 @@ def test_counting_goes_on_in_the_background_and_ends_with_the_engine() -> None:
         assert engine.get(key.id, scope=ANN).access_count == 1
     with pytest.raises(ClosedError):
         engine.search("spare key", scope=ANN)
+
+
+def test_searches_that_follow_each_other_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a write it rests, so that what processes keep of their reads holds; many uses, or the engine's end, end the pause."""
+    monkeypatch.setattr(usagelearning, "_GATHER_SECONDS", 0.0)
+    monkeypatch.setattr(usagelearning, "_REST_SECONDS", 60.0)
+    monkeypatch.setattr(usagelearning, "_MANY", 3)
+    with temp_engine(jobs__workers=1) as engine:
+        key, written = engine.add(KEY, scope=ANN), threading.Event()
+        commit = engine.store.commit
+
+        def watch(batch: WriteBatch) -> CommitResult:
+            done = commit(batch)
+            if batch.uses:
+                written.set()
+            return done
+
+        monkeypatch.setattr(engine._components.usage._store, "commit", watch)
+        for searches, counted in ((1, 1), (3, 4)):
+            for _ in range(searches):
+                engine.search("spare key", scope=ANN)
+            assert written.wait(30)
+            written.clear()
+            assert engine.get(key.id, scope=ANN).access_count == counted
+        engine.search("spare key", scope=ANN)
+        assert not written.wait(0.3)
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 30
 
 
 def test_a_memory_purged_in_between_does_not_matter() -> None:

@@ -31,8 +31,10 @@ Recalled: TypeAlias = Callable[[Scope, Sequence[str]], None]
 _log = logging.getLogger(__name__)
 _GATHER_SECONDS = 0.5
 """Seconds in which uses are gathered into one write."""
-_REST_SECONDS = 1.5
-"""Pause after a write: each commit voids what the processes of this memory keep of their reads."""
+_REST_SECONDS = 5.0
+"""Pause after a write: each commit voids what the processes of this memory keep of their reads. None where tiers wait for it."""
+_MANY = 500
+"""Waiting uses that end the pause."""
 _MOST = 1000
 """Uses queued at most; the oldest are dropped, as counts are no memories."""
 _OWNERS = 10_000
@@ -111,7 +113,7 @@ class MemoryUsageTracker:
         self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
         self._waiting: deque[SearchUsageEvent] = deque(maxlen=_MOST)
         self._lock, self._writing = threading.Lock(), threading.Lock()
-        self._wake, self._stop = threading.Event(), threading.Event()
+        self._wake, self._stop, self._hurry = threading.Event(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._searches: Counter[Scope] = Counter()
 
@@ -123,6 +125,8 @@ class MemoryUsageTracker:
             return
         with self._lock:
             self._waiting.append(use)
+            if len(self._waiting) >= _MANY:
+                self._hurry.set()
             if self._thread is None and self._settings.jobs.workers and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._run_writer, name="engrams-usage", daemon=True)
                 self._thread.start()
@@ -157,6 +161,7 @@ class MemoryUsageTracker:
     def close(self) -> None:
         self._stop.set()
         self._wake.set()
+        self._hurry.set()
         with self._lock:
             thread = self._thread
         if thread is not None:
@@ -168,13 +173,15 @@ class MemoryUsageTracker:
             self._wake.wait()
             self._stop.wait(_GATHER_SECONDS)
             self._wake.clear()
+            self._hurry.clear()
             self.flush()
-            self._stop.wait(_REST_SECONDS)
+            if self._then is None and not self._stop.is_set():
+                self._hurry.wait(_REST_SECONDS)
 
     def _write(self, owner: Scope, uses: Sequence[SearchUsageEvent]) -> None:
         counts = Counter(name for use in uses for name in use.hits)
         last = {name: use.at for use in uses for name in use.hits}
-        counted = tuple(RecordUse(owner, name, times, last[name]) for name, times in counts.items())
+        counted = tuple(RecordUse(owner, name, times, last[name]) for name, times in sorted(counts.items()))
         fields: dict[str, dict[str, Any]] = {}
         edges: dict[tuple[str, str, EdgeType], Edge] = {}
         for use in uses:

@@ -188,7 +188,7 @@ class DigestChangeSet:
         changes = [
             RecordChange(self.owner, name, fields, self.actions[name][0], old.version, self.actions[name][1][:240])
             for name, old in self.originals.items()
-            if (fields := _changed_fields(old, self.current[name]))
+            if name in self.actions and (fields := _changed_fields(old, self.current[name]))
         ]
         puts = tuple(NewRecord(record, vector=vectors.get(record.id)) for record in self.created.values())
         why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason

@@ -1,4 +1,4 @@
-"""What was gathered of a view grows with what is added, and is gathered anew after anything else."""
+"""What was gathered of a view grows with what is added, loses what ends, and is gathered anew after anything else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.store.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
 
 from engrams.ports import CandidatePool, PositionedIds, ScopeReach
-from engrams.store.index import IndexRow, OwnerSearchIndex
+from engrams.store.index import IndexRow, OwnerSearchIndex, candidateview
 from engrams.types import Kind
 
 TERMS = [(3, 1.0), (7, 1.0)]
@@ -74,6 +74,37 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
         grown = one.pool(request, TERMS, 0.0, None, 10**6)
         one._views.clear()
         same(grown, one.pool(request, TERMS, 0.0, None, 10**6))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_view_that_lost_some_keeps_the_rest(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements that end, or are believed less, between two reads cost no new look at all the others, and each read is as a fresh one."""
+    dice = random.Random(seed)
+    rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(80, seed)}
+    one = OwnerSearchIndex(DIMENSION)
+    one.updates.apply(list(rows.values()))
+    for request in SEEKS:
+        one.pool(request, TERMS, 0.0, None, 10**6)
+    looked: list[int] = []
+    gather = candidateview.gather
+    monkeypatch.setattr(candidateview, "gather", lambda columns, slots: looked.append(len(slots)) or gather(columns, slots))
+    for step in range(1, 20):
+        some = dice.sample([each for each in rows.values() if each.status == "active"], 2)
+        ended, doubted = (
+            some[0]._replace(changed=1000 * step, status="superseded"),
+            some[1]._replace(changed=1000 * step + 1, confidence=0.3),
+        )
+        fresh = [row(max(rows) + 1, [3, dice.randrange(1, 30)], session=dice.choice(("s", "")), changed=1000 * step + 2)]
+        changed = [ended, doubted, *fresh[: dice.randrange(2)]]
+        rows |= {each.rowid: each for each in changed}
+        one.updates.apply(changed)
+        looked.clear()
+        pools = [one.pool(request, TERMS, 0.0, None, 10**6) for request in SEEKS]
+        assert max(looked, default=0) <= 2
+        kept, one._views = one._views, {}
+        for request, pool in zip(SEEKS, pools, strict=True):
+            same(pool, one.pool(request, TERMS, 0.0, None, 10**6))
+        one._views = kept
 
 
 def test_what_runs_out_meanwhile_is_gathered_anew() -> None:

@@ -89,6 +89,28 @@ def extend_gathered(columns: IndexColumns, old: CandidateColumns, more: npt.NDAr
     return CandidateColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]].astype(np.int64))
 
 
+def change_gathered(
+    columns: IndexColumns,
+    old: CandidateColumns,
+    removed: npt.NDArray[np.int64],
+    changed: npt.NDArray[np.int64],
+    more: npt.NDArray[np.int64],
+) -> CandidateColumns:
+    """Leave slots out, look up changed ones anew, and append new ones.
+
+    Slots in order. Only ``after`` links of the others may change."""
+    gone, names, again = np.searchsorted(old.slots, removed), list(old.ids), gather(columns, changed)
+    for place in reversed(gone.tolist()):
+        del names[place]
+    kept: dict[str, Any] = {
+        each.name: np.delete(getattr(old, each.name), gone) for each in fields(CandidateColumns) if each.name not in _OTHERS
+    }
+    places = np.searchsorted(kept["slots"], changed)
+    for name, column in kept.items():
+        column[places] = getattr(again, name)
+    return extend_gathered(columns, CandidateColumns(**kept, ids=PositionedIds(names), after=kept["slots"]), more)
+
+
 def _append(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Append to an array, in the room behind it if any.
 

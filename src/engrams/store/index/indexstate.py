@@ -118,11 +118,11 @@ class IndexRowApplier:
     """Writer of an index's state.
 
     ``applied``: rows read; ``purged_count``: purged ones; ``damaged``: numbers of rows whose vector no embedder made, and was left out;
-    ``touched``: slots that changed after they were added, in order."""
+    ``touched``: slots that changed after they were added, in order. ``relinked``: times that slots got other neighbours or places."""
 
     def __init__(self, state: OwnerIndexState) -> None:
         self._state = state
-        self.applied = self.purged_count = 0
+        self.applied = self.purged_count = self.relinked = 0
         self.damaged: list[int] = []
         self.touched: list[int] = []
 
@@ -293,6 +293,7 @@ class IndexRowApplier:
 
     def _chain(self, slots: npt.NDArray[np.int64]) -> None:
         """Link the sessions of slots that went or came back."""
+        self.relinked += 1
         changed = chain_sessions(self._state.columns, self._state.last, slots)
         self.touched += changed.tolist()
         if self._state.columns.dimension:
@@ -300,7 +301,7 @@ class IndexRowApplier:
 
     def _replace(self, old: int, new: int) -> None:
         """Move a changed record's place in its session to the new slot."""
-        columns = self._state.columns
+        columns, self.relinked = self._state.columns, self.relinked + 1
         columns["alive"][old] = False
         self.touched.append(old)
         for name in ("before", "before2", "after", "session", "place"):

@@ -12,7 +12,16 @@ import numpy.typing as npt
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.store.index.annsearch import top_slots, unique_sorted
 from engrams.store.index.bm25 import Bm25Scores, score_terms
-from engrams.store.index.candidateview import WINDOW, CandidateColumns, VisibleIndexView, change_view, extend_view, gather, make_view
+from engrams.store.index.candidateview import (
+    WINDOW,
+    CandidateColumns,
+    VisibleIndexView,
+    change_gathered,
+    change_view,
+    extend_view,
+    gather,
+    make_view,
+)
 from engrams.store.index.indexcolumns import IndexColumns
 from engrams.store.index.indexstate import STATUS_CODES, IndexRowApplier, OwnerIndexState
 from engrams.store.index.segmentfile import SegmentContent
@@ -29,11 +38,12 @@ _ViewKey: TypeAlias = tuple[ScopeReach, tuple[Kind, ...], bool]
 
 
 class _KeptView(NamedTuple):
-    """View, its time, and the number of changes that it knows."""
+    """View, its time, and the numbers of changes that it knows."""
 
     view: VisibleIndexView
     since: float
     touched: int
+    relinked: int
 
 
 class OwnerSearchIndex:
@@ -98,7 +108,7 @@ class OwnerSearchIndex:
             view = make_view(self._columns, self._build_mask(seek, None), len(self.state.last), now)
         while len(self._views) >= _VIEWS:
             del self._views[next(iter(self._views))]
-        self._views[key] = _KeptView(view, now, len(self.updates.touched))
+        self._views[key] = _KeptView(view, now, len(self.updates.touched), self.updates.relinked)
         return view
 
     def _refresh_view(self, seek: CandidateSearchQuery, kept: _KeptView, now: float) -> VisibleIndexView:
@@ -115,7 +125,11 @@ class OwnerSearchIndex:
         mask = np.concatenate([old.mask, fresh])
         mask[places] = self._build_mask(seek, None, places)
         added, removed = places[mask[places] & ~old.mask[places]], places[old.mask[places] & ~mask[places]]
-        return change_view(columns, old, mask, (np.concatenate([added, size + np.flatnonzero(fresh)]), removed), sessions, now)
+        more = size + np.flatnonzero(fresh)
+        made = change_view(columns, old, mask, (np.concatenate([added, more]), removed), sessions, now)
+        if not len(added) and kept.relinked == self.updates.relinked:
+            made.gathered.extend(change_gathered(columns, known, removed, places[mask[places]], more) for known in old.gathered)
+        return made
 
     def _build_mask(self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None, some: _Some = _ALL) -> npt.NDArray[np.bool_]:
         columns, moment = self._columns, seek.now.timestamp()

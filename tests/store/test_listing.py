@@ -172,6 +172,7 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
     assert store.scopes(None) == (ALICE, PROJECT, BOB)
     assert store.survey(reach()).speakers == {"Ann": 2}
     assert store.survey(ScopeReach(ALICE, (ALICE,), tree=True)).speakers == {"Ann": 2, "Bea": 1}
+    assert store.speakers(reach()) == {"Ann": 2} and store.speakers(ScopeReach(ALICE, (ALICE,), tree=True)) == {"Ann": 2, "Bea": 1}
     assert store.counts(reach()) == {
         "status": {"active": 3, "candidate": 1},
         "kind": {"turn": 3, "fact": 1},

@@ -167,6 +167,10 @@ class CandidateSearch(Protocol):
         """Look who speaks in reach, and perhaps at the owner's last change."""
         ...
 
+    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
+        """Look who speaks in reach, as ``survey`` does, right after a write."""
+        ...
+
 
 class LinkStore(Protocol):
     """Links between nodes."""

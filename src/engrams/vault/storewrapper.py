@@ -68,7 +68,7 @@ class ForwardingStore:
         self.clear = store.clear
         self.seek, self.seek_all = store.seek, store.seek_all
         self.vectors = store.vectors
-        self.survey = store.survey
+        self.survey, self.speakers = store.survey, store.speakers
         self.edges = store.edges
         self.surroundings = store.surroundings
         self.topics = store.topics

@@ -214,5 +214,5 @@ def known_speakers(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]
     Without the bare roles (user, assistant, system, tool)."""
     named = {record.speaker for record in records}
     if deps.search is not None:
-        named |= set(deps.search.survey(scopes_in_reach(records[0].scope, deps.settings.reach)).speakers)
+        named |= set(deps.search.speakers(scopes_in_reach(records[0].scope, deps.settings.reach)))
     return frozenset(name.strip().lower() for name in named if name.strip()) - {"user", "assistant", "system", "tool"}

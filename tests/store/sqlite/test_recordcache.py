@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import engrams
 from engrams import MemoryEngine
-from engrams.ports import RecordUse, WriteBatch
+from engrams.ports import RecordQuery, RecordUse, ScopeReach, WriteBatch
+from engrams.store.sql import recordqueries
 from engrams.store.sqlite import recordcache
 from engrams.types import Scope, Status
 
@@ -34,6 +37,42 @@ def test_a_search_shows_what_another_process_changed(home: Path) -> None:
         other.edit(id, scope=ANN, text="The dinghy lies in Bergen.")
         assert one.search("Where is the dinghy?", scope=ANN).hits[0].record.text == "The dinghy lies in Bergen."
         assert "bm" in one.search("Where is the dinghy?", scope=ANN).hits[0].parts
+
+
+def test_a_subjects_statements_are_decoded_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second list decodes nothing, one after an edit by another process what was edited, and each shows what is there."""
+    with open_home(home) as one, open_home(home) as other:
+        for place in ("Porto", "Bergen"):
+            one.add(f"My sister has a house in {place}.", scope=ANN)
+        asked = RecordQuery(ScopeReach(ANN, (ANN,)), subject="user's sister")
+        first = one.store.find(asked).records
+        assert len(first) == 2
+        decoded: list[str] = []
+        decode = recordcache.decode_record
+        monkeypatch.setattr(recordcache, "decode_record", lambda row, **how: decoded.append(row[0]) or decode(row, **how))
+        assert one.store.find(asked).records == first and decoded == []
+        other.edit(first[0].id, scope=ANN, fields={"confidence": 0.4})
+        decoded.clear()
+        assert [record.confidence for record in one.store.find(asked).records] == [0.4, first[1].confidence]
+        assert decoded == [first[0].id]
+        page = one.store.find(replace(asked, limit=1))
+        assert one.store.find(replace(asked, limit=1, after=page.next)).records == first[1:]
+
+
+def test_a_list_is_of_one_moment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is put away while a list is read is not in it."""
+    with open_home(home) as one, open_home(home) as other:
+        one.add("My sister has a house in Porto.", scope=ANN)
+        asked = RecordQuery(ScopeReach(ANN, (ANN,)), statuses=(Status.ACTIVE,), subject="user's sister")
+        find = recordqueries.find_marks
+
+        def forget_meanwhile(*given: Any) -> list[Any]:
+            marks = find(*given)
+            other.forget(marks[0][0], scope=ANN)
+            return marks
+
+        monkeypatch.setattr(recordqueries, "find_marks", forget_meanwhile)
+        assert one.store.find(asked).records == ()
 
 
 def test_a_purge_leaves_nothing_decoded(home: Path) -> None:

@@ -50,8 +50,9 @@ def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     The lists ``items`` and ``signals`` are joined, each entry once and in order."""
     merged = {**old, **new}
     for name in _MERGED_LISTS & old.keys() & new.keys():
-        seen = {item if isinstance(item, str) else (encode_json(item),): item for item in (*old[name], *new[name])}
-        merged[name] = list(seen.values())
+        both = [*old[name], *new[name]]
+        keys = both if {*map(type, both)} <= {str} else [item if isinstance(item, str) else (encode_json(item),) for item in both]
+        merged[name] = list(dict(zip(keys, both, strict=True)).values())
     return merged
 
 

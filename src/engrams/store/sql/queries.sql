@@ -44,6 +44,9 @@ FROM records;
 -- name: named_records
 WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;
 
+-- name: select_marks
+SELECT id, changed, version, access_count, last_accessed FROM records;
+
 -- name: select_slots
 SELECT id, subject, predicate, role, version FROM records;
 

@@ -125,6 +125,11 @@ def build_speakers(seen: ScopeReach) -> tuple[str, tuple[Any, ...]]:
     return f"{query('tally_speakers')} AND {within.text} GROUP BY speaker ORDER BY 2 DESC, 1", (seen.owner.key, *within.values)
 
 
+def find_speakers(connection: SqlConnection, seen: ScopeReach) -> list[tuple[Any, ...]]:
+    """Find the speakers of active records, most frequent first."""
+    return fetch_composed(connection, *build_speakers(seen))
+
+
 def count_records(connection: SqlConnection, seen: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
     """Counts of records by several axes.
 
@@ -221,6 +226,12 @@ def find_page(connection: SqlConnection, asked: RecordQuery, now: datetime) -> R
     rows = fetch_composed(connection, found.text, found.values)
     records = tuple(decode_record(row) for row in rows[: asked.limit])
     return RecordPage(records, records[-1].id if len(rows) > asked.limit else "")
+
+
+def find_marks(connection: SqlConnection, asked: RecordQuery, now: datetime) -> list[tuple[Any, ...]]:
+    """Find the ids of a page and one more, each with what tells that its row changed."""
+    found = build_statement(connection, asked, now, "select_marks")
+    return [] if found is None else fetch_composed(connection, found.text, found.values)
 
 
 def find_slots(connection: SqlConnection, asked: RecordQuery, now: datetime) -> tuple[FactSlot, ...]:

@@ -163,6 +163,10 @@ class SqlStore:
     def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
         return self._index_cache.seek_all(seeks)
 
+    def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
+        with self._database.asking(reach.owner) as connection:
+            return dict(recordqueries.find_speakers(connection, reach))
+
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         with self._database.reading(owner) as connection:
             return recordqueries.fetch_vectors(connection, owner, ids, model)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.ports import ReachSurvey, ScopeReach
-from engrams.store.sql import linkqueries
+from engrams.ports import ReachSurvey, RecordPage, RecordQuery, ScopeReach
+from engrams.store.sql import linkqueries, recordqueries
 from engrams.store.sql.namedqueries import fetch_one, query
 from engrams.store.sql.ownerreads import OwnerReads
 from engrams.store.sqlite.recordcache import DecodedRecordCache
@@ -82,6 +83,12 @@ class CommittedReadCache:
         self._size += len(fresh)
         found = self._decoded.get_records(connection, generation, owner, fresh, known)
         return tuple([record for name in ids if (record := known.get(name) or found.get(name)) is not None])
+
+    def find_page(self, connection: apsw.Connection, generation: int, asked: RecordQuery, now: datetime) -> RecordPage | None:
+        """Find a page of records, decoding those that changed; None: one changed meanwhile."""
+        marks = recordqueries.find_marks(connection, asked, now)
+        found = self._decoded.get_marked(connection, generation, asked.reach.owner, marks[: asked.limit])
+        return None if found is None else RecordPage(tuple(found), found[-1].id if len(marks) > asked.limit else "")
 
     def find_edges(self, connection: apsw.Connection, owner: Scope, reads: CommittedReads, ids: Sequence[str]) -> tuple[Edge, ...]:
         """Edges at any of ``ids``, each once, in order.

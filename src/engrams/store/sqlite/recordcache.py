@@ -51,15 +51,36 @@ class DecodedRecordCache:
                 found[mark[0]] = record
             short.update(found)
         fresh += [name for name in ids if name not in known]
-        for row in fetch_composed(connection, _select_marked(), (_to_json(fresh), key)) if fresh else ():
+        self._read(connection, (generation, key), fresh, found, short)
+        return found
+
+    def get_marked(self, connection: SqlConnection, generation: int, owner: Scope, marks: Sequence[tuple[Any, ...]]) -> list[Record] | None:
+        """Records by their marks, in order; None where one changed since."""
+        key, kept = owner.key, self._kept
+        found, short = dict[str, Record](), dict[str, Record]()
+        for mark in marks:
+            if (one := kept.get((generation, key, mark[0]))) is not None and one[0] == mark:
+                found[mark[0]] = one[1]
+        fresh = [mark for mark in marks if mark[0] not in found]
+        read = self._read(connection, (generation, key), [mark[0] for mark in fresh], found, short)
+        return [found[mark[0]] for mark in marks] if read == {*fresh} else None
+
+    def _read(
+        self, connection: SqlConnection, place: tuple[int, str], fresh: Sequence[str], found: dict[str, Record], short: dict[str, Record]
+    ) -> set[tuple[Any, ...]]:
+        """Read rows into ``found``, and small ones into ``short``; their marks."""
+        kept, marks = self._kept, set[tuple[Any, ...]]()
+        for row in fetch_composed(connection, _select_marked(), (_to_json(fresh), place[1])) if fresh else ():
             record = decode_record(row[:-1], cached=False)
             found[record.id] = record
+            mark = (record.id, row[-1], *[row[at] for at in _MARKS])
+            marks.add(mark)
             if is_short(row[:-1]):
-                kept[generation, key, record.id] = (record.id, row[-1], *[row[place] for place in _MARKS]), record
+                kept[*place, record.id] = mark, record
                 short[record.id] = record
         while len(kept) > _KEPT:
             kept.popitem(last=False)
-        return found
+        return marks
 
     def cache_clear(self) -> None:
         """Forget all: purged texts must not stay in memory."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from engrams.ports import Clock, ReachSurvey, ScopeReach
+from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sql import recordqueries
-from engrams.store.sql.namedqueries import fetch_composed, fetch_one
+from engrams.store.sql.namedqueries import fetch_one
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite.committedreads import CommittedReadCache, CommittedReads
 from engrams.store.sqlite.database import SqliteDatabase
@@ -80,7 +80,7 @@ class SqliteStore(SqlStore):
             last, generation = fetch_one(connection, "last_change", owner.key)[0] or 0, self._database.generation
             kept = self._surveys.find(generation, reach, last)
             if kept is None:
-                rows = fetch_composed(connection, *recordqueries.build_speakers(reach))
+                rows = recordqueries.find_speakers(connection, reach)
                 kept = self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
             return self._reads.keep_survey(reads, reach, kept)
 
@@ -89,6 +89,14 @@ class SqliteStore(SqlStore):
             return ()
         with self._database.asking(owner) as connection:
             return self._reads.get_records(connection, self._database.generation, owner, self._get_reads(connection, owner), ids)
+
+    def find(self, query: RecordQuery) -> RecordPage:
+        """Find a page; of a subject's statements only those that changed are decoded."""
+        if not query.subject or query.after or not self._database.path:
+            return super().find(query)
+        with self._database.asking(query.reach.owner) as connection:
+            page = self._reads.find_page(connection, self._database.generation, query, self._clock())
+        return page or super().find(query)
 
     def surroundings(
         self,

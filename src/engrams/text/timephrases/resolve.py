@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import islice
 
 from engrams.text.timephrases import calendarmath
 from engrams.text.timephrases.calendarmath import DAY, LocalInterval
@@ -109,20 +110,25 @@ def _resolve_yearly(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
         return make(part.year)
     now = sight.now
     today = calendarmath.midnight(now.date())
-    around = [span for year in range(now.year - 8, now.year + 9) if (span := _make_or_none(make, year)) is not None]
+    # The span of a year begins and ends within a year of it: what is two years away has come, or has not, for sure.
+    later, earlier = _iter_spans(make, range(now.year - 2, now.year + 9)), _iter_spans(make, range(now.year + 2, now.year - 9, -1))
     count = part.count[0] - 1
     if part.lean == 0:
-        running = [span for span in around if span.start <= now < span.end]
-        return running[0] if running else make(now.year)
+        return next((span for span in later if span.start <= now < span.end), None) or make(now.year)
     if part.lean == -1:
-        return _pick_span([span for span in reversed(around) if span.end <= today], count)
+        return _pick_span((span for span in earlier if span.end <= today), count)
     if part.lean == 1:
-        return _pick_span([span for span in around if span.start > now], count)
+        return _pick_span((span for span in later if span.start > now), count)
     if sight.ahead:
-        return _pick_span([span for span in around if span.end > today], 0)
-    if sight.near and part.kind == "date" and (soon := [span for span in around if today < span.start < today + _SOON]):
-        return soon[0]
-    return _pick_span([span for span in reversed(around) if span.start <= now], 0)
+        return _pick_span((span for span in later if span.end > today), 0)
+    if sight.near and part.kind == "date" and (soon := next((span for span in later if today < span.start < today + _SOON), None)):
+        return soon
+    return _pick_span((span for span in earlier if span.start <= now), 0)
+
+
+def _iter_spans(make: Callable[[int], LocalInterval], years: Iterable[int]) -> Iterator[LocalInterval]:
+    """Yield the spans of some years, made when they are asked for."""
+    return (span for year in years if (span := _make_or_none(make, year)) is not None)
 
 
 def _make_or_none(make: Callable[[int], LocalInterval], year: int) -> LocalInterval | None:
@@ -132,10 +138,11 @@ def _make_or_none(make: Callable[[int], LocalInterval], year: int) -> LocalInter
         return None
 
 
-def _pick_span(spans: list[LocalInterval], index: int) -> LocalInterval:
-    if index >= len(spans):
+def _pick_span(spans: Iterator[LocalInterval], index: int) -> LocalInterval:
+    found = next(islice(spans, index, None), None)
+    if found is None:
         raise ValueError(index)
-    return spans[index]
+    return found
 
 
 def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:

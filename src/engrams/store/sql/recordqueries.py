@@ -229,7 +229,8 @@ def find_page(connection: SqlConnection, asked: RecordQuery, now: datetime) -> R
 
 
 def find_marks(connection: SqlConnection, asked: RecordQuery, now: datetime) -> list[tuple[Any, ...]]:
-    """Find the ids of a page and one more, each with what tells that its row changed."""
+    """Find the ids of a page and one more.
+    Each with what tells that its row changed."""
     found = build_statement(connection, asked, now, "select_marks")
     return [] if found is None else fetch_composed(connection, found.text, found.values)
 

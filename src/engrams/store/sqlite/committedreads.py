@@ -85,7 +85,7 @@ class CommittedReadCache:
         return tuple([record for name in ids if (record := known.get(name) or found.get(name)) is not None])
 
     def find_page(self, connection: apsw.Connection, generation: int, asked: RecordQuery, now: datetime) -> RecordPage | None:
-        """Find a page of records, decoding those that changed; None: one changed meanwhile."""
+        """Find a page, decoding what changed; None: something changed meanwhile."""
         marks = recordqueries.find_marks(connection, asked, now)
         found = self._decoded.get_marked(connection, generation, asked.reach.owner, marks[: asked.limit])
         return None if found is None else RecordPage(tuple(found), found[-1].id if len(marks) > asked.limit else "")

@@ -91,7 +91,7 @@ class SqliteStore(SqlStore):
             return self._reads.get_records(connection, self._database.generation, owner, self._get_reads(connection, owner), ids)
 
     def find(self, query: RecordQuery) -> RecordPage:
-        """Find a page; of a subject's statements only those that changed are decoded."""
+        """Find a page; of a subject's statements decode those that changed."""
         if not query.subject or query.after or not self._database.path:
             return super().find(query)
         with self._database.asking(query.reach.owner) as connection:

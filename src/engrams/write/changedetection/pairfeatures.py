@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from engrams.text.normalize import fold
@@ -60,7 +62,8 @@ _MOST_CUES, _CUE_WEIGHT = 2, 0.3
 @dataclass(frozen=True, slots=True)
 class MessageClause:
     """One clause with what is read from it.
-    ``heads``: first letters of its longer words. ``cues``: counts; ``present``: 1 for each that is there, else 0. ``topics``: bits."""
+    ``heads``: first letters of its longer words. ``cues``: counts; ``present``: 1 for each that is there, else 0. ``topics``,
+    ``echoed``: bits."""
 
     text: str
     words: frozenset[str]
@@ -68,6 +71,7 @@ class MessageClause:
     cues: tuple[int, ...]
     present: npt.NDArray[np.float64]
     topics: int
+    echoed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,8 @@ def _read_clause(text: str) -> MessageClause:
     cues, about = counts[: len(NAMES)], counts[len(NAMES) :]
     present = np.array([float(count > 0) for count in cues])
     topics = sum(1 << place for place, count in enumerate(about) if count)
-    return MessageClause(text, words, _find_heads(words), tuple(cues), present, topics)
+    echoed = sum(1 << at for at, place in enumerate(_ECHOED) if counts[place])
+    return MessageClause(text, words, _find_heads(words), tuple(cues), present, topics, echoed)
 
 
 def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
@@ -247,6 +252,7 @@ def _compare(
     shared_names, fresh_names = old.names & new.names, new.names - old.names
     shared_numbers, fresh_numbers = old.numbers & new.numbers, new.numbers - old.numbers
     repeating = [clause for clause in new.clauses if not clause.words.isdisjoint(old.whole.words)]
+    echoed = reduce(or_, [clause.echoed for clause in repeating], 0)
     was, now = old.whole.topics, new.whole.topics
     common = was & now
     return [
@@ -259,7 +265,7 @@ def _compare(
         bool(old.numbers and fresh_numbers and not shared_numbers),
         at_new, at_new == 0, math.log(len(told.text) / (len(near.text) + 1) + 0.1), not new.quoted.isdisjoint(old.whole.words),
         old.whole.cues[_SELF] > 0 and new.whole.cues[_OTHER] > 0 and new.whole.cues[_SELF] == 0,
-        *(any(clause.cues[place] for clause in repeating) for place in _ECHOED),
+        *[echoed >> at & 1 for at in range(len(_ECHOED))],
         len(repeating), len(new.clauses) - len(repeating), len(old.words_once & new.whole.words), len(near.words & new.whole.words),
         *_replaced_values(old.values, new.values),
         common.bit_count(), (near.topics & told.topics).bit_count(), bool(was and not common), bool(now and not common), bool(now & ~was),
@@ -307,13 +313,13 @@ def _overlap(old: MessageClause, new: MessageClause, rarity: Mapping[str, float]
 
 def _find_heads(words: frozenset[str]) -> frozenset[str]:
     """Return the first letters of the longer words."""
-    return frozenset(word[:4] for word in words if len(word) > 3)
+    return frozenset([word[:4] for word in words if len(word) > 3])
 
 
 def _weigh_words(clause: MessageClause, rarity: Mapping[str, float], weights: dict[int, float]) -> float:
     if (known := weights.get(id(clause))) is None:
         highest = rarity[""]
-        known = weights[id(clause)] = sum(rarity.get(word, highest) for word in clause.words)
+        known = weights[id(clause)] = sum([rarity.get(word, highest) for word in clause.words])
     return known
 
 

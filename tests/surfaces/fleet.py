@@ -19,11 +19,14 @@ PROGRAM = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
 
 
 @contextmanager
-def process(home: Path, url: str, *words: str, **settings: object) -> Iterator[subprocess.Popen[str]]:
-    """A command that runs until the block ends; it must then end well."""
+def process(home: Path, url: str, *words: str, log: Path | None = None, **settings: object) -> Iterator[subprocess.Popen[str]]:
+    """A command that runs until the block ends; it must then end well. ``log``: a file for its standard error."""
     given = {f"ENGRAMS_{name.upper()}": str(value) for name, value in settings.items()}
     env = {**os.environ, "ENGRAMS_STORE__URL": url, "ENGRAMS_HOME": str(home), **given}
-    with subprocess.Popen([*PROGRAM, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+    with (
+        (log or Path(os.devnull)).open("w") as errors,
+        subprocess.Popen([*PROGRAM, *words], env=env, stdout=subprocess.PIPE, stderr=errors, text=True) as running,
+    ):
         try:
             yield running
             running.terminate()
@@ -33,9 +36,9 @@ def process(home: Path, url: str, *words: str, **settings: object) -> Iterator[s
 
 
 @contextmanager
-def server(home: Path, url: str, *words: str, **settings: object) -> Iterator[str]:
+def server(home: Path, url: str, *words: str, log: Path | None = None, **settings: object) -> Iterator[str]:
     """The address of `engrams serve`."""
-    with process(home, url, "serve", "--port", "0", *words, **settings) as running:
+    with process(home, url, "serve", "--port", "0", *words, log=log, **settings) as running:
         assert running.stdout is not None
         yield running.stdout.readline().split("listens on ")[1].split("/v1")[0]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engrams.engine import MemoryEngine
-from engrams.errors import ClosedError
+from engrams.errors import ClosedError, EngramsError
 
 
 class BacklogReporter:
@@ -35,22 +35,30 @@ class BacklogReporter:
                 thread.join()
 
     def _run(self) -> None:
-        working, first = False, True
-        while not self._stop.is_set():
+        working, first, away = False, True, False
+        while not self._stop.wait(0.0 if first else self._seconds):
             try:
                 state = self._engine.status()
             except ClosedError:
                 return
+            except EngramsError as problem:
+                # Once for each outage: its own line comes when it is over.
+                if not away:
+                    self._write({"problem": problem.message}, f"background work cannot be read: {problem.message}")
+                away, first = True, False
+                continue
             rests = first and bool(state["upkeep"]["waiting"] or state["dead"])
-            if state["due"] or working or rests:
-                self._write(state)
-            working, first = bool(state["due"]), False
-            self._stop.wait(self._seconds)
+            if state["due"] or working or rests or away:
+                self._tell(state)
+            working, first, away = bool(state["due"]), False, False
 
-    def _write(self, state: Mapping[str, Any]) -> None:
+    def _tell(self, state: Mapping[str, Any]) -> None:
         upkeep, names = state["upkeep"], ("due", "lag_seconds", "queue_seconds")
-        told = {"event": "backlog", **{name: state[name] for name in names}, "upkeep": upkeep["waiting"], "failed": len(state["dead"])}
-        sys.stderr.write(f"{json.dumps(told) if self._json else describe_backlog(state)}\n")
+        told = {**{name: state[name] for name in names}, "upkeep": upkeep["waiting"], "failed": len(state["dead"])}
+        self._write(told, describe_backlog(state))
+
+    def _write(self, told: Mapping[str, Any], text: str) -> None:
+        sys.stderr.write(f"{json.dumps({'event': 'backlog', **told}) if self._json else text}\n")
         sys.stderr.flush()
 
 

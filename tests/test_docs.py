@@ -17,6 +17,7 @@ import pytest
 import engrams
 from engrams import errors
 from engrams.settings import names, presets
+from engrams.testing import temp_engine
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -194,6 +195,18 @@ def test_presets_named_in_the_text_exist() -> None:
         if found not in presets()
     }
     assert wrong == set()
+
+
+def test_rules_learn_in_the_languages_of_the_table() -> None:
+    """Each language's example gives the fact beside it, and the table has every language that rules know."""
+    text = (DOCS / "concepts" / "writing.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\w+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text.partition("five languages")[2], re.MULTILINE)[1:]
+    files = (ROOT / "src" / "engrams" / "write" / "rules" / "languages").glob("*.py")
+    tables = [path.stem.title() for path in files if "= LanguageTable(" in path.read_text("utf-8")]
+    assert sorted(row[0] for row in rows) == sorted(["English", *tables])
+    for _, said, learned in rows:
+        with temp_engine() as engine:
+            assert [made.text for made in engine.add(said, scope="ann").derived] == [learned]
 
 
 def test_no_file_names_where_packages_come_from() -> None:

@@ -17,9 +17,11 @@ EngramsError
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -117,16 +119,20 @@ class ExtraError(EngramsError):
 
 def install_hint(extra: str) -> str:
     """Say how to install an optional part.
-    It comes from where engrams came from, by the tool that installed it."""
+    It comes from where engrams came from, by the tool that installed it; into an environment without pip by another Python's."""
     source = _find_source()
     place = f" in {source}" if source.is_dir() and source.name else ""
     name = "." if place else source if source.name else "engrams"
     for tool, receipt in _TOOLS.items():
         if (Path(sys.prefix) / receipt).exists():
             return f"{tool} install --force '{name}[all,{extra}]'{place}"
+    if sys.prefix != sys.base_prefix and find_spec("pip") is None:
+        editable = "-e " if source == _ROOT else ""  # what runs from a checkout goes on doing so
+        return f"python3 -m pip --python {shlex.quote(sys.executable)} install {editable}'{name}[{extra}]'{place}"
     return f"pip install '{name}[{extra}]'{place}"
 
 
+_ROOT = Path(__file__).parents[2]
 _TOOLS = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
 """Tools that give a command an environment without pip, and the file that they leave in it."""
 
@@ -135,9 +141,8 @@ _TOOLS = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
 def _find_source() -> Path:
     """Find the checkout or file that engrams was installed from.
     Without a name: a published package."""
-    root = Path(__file__).parents[2]
-    if (root / "pyproject.toml").is_file():
-        return root
+    if (_ROOT / "pyproject.toml").is_file():
+        return _ROOT
     try:
         origin = json.loads(metadata.distribution("engrams").read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):

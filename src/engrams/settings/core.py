@@ -52,7 +52,7 @@ class StoreSettings(SettingsSection):
     )
     readers: int = Field(4, ge=1, le=64, description="Connections that read.")
     connections: int = Field(10, ge=1, le=1000, description="Largest number of connections of a process to Postgres.")
-    prepare: bool = Field(True, description="Let Postgres know frequent statements by a name. false: for PgBouncer before 1.21.")
+    prepare: bool = Field(True, description="Let Postgres know frequent statements by a name. false: for PgBouncer before 1.22.")
     busy_seconds: float = Field(10.0, ge=0, description="Seconds to wait for another process's write.")
     cache_bytes: int = Field(1_000_000_000, ge=1_000_000, description="Memory for loaded search indexes, in bytes.")
     exact_limit: int = Field(30_000, ge=100, description="Number of records in reach up to which every one is scored exactly.")

@@ -110,9 +110,17 @@ def test_places_that_are_wrong_say_so(engrams: Any, tmp_path: Path) -> None:
     assert (export.code, "is a folder" in export.err, "memory.jsonl" in export.err, "--overwrite" in export.err) == (1, True, True, False)
 
 
-def test_extras_are_installed_from_the_checkout() -> None:
+def test_extras_are_installed_from_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a checkout the hint names its folder, since nothing is published."""
+    monkeypatch.setattr("engrams.errors.find_spec", lambda name: name)
     assert install_hint("server") == f"pip install '.[server]' in {ROOT}"
+
+
+def test_extras_are_installed_into_an_environment_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of `make run` has no pip: the line names its interpreter, and any Python's pip takes it."""
+    monkeypatch.setattr("engrams.errors.find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "base_prefix", str(ROOT))
+    assert install_hint("postgres") == f"python3 -m pip --python {shlex.quote(sys.executable)} install -e '.[postgres]' in {ROOT}"
 
 
 def test_extras_are_installed_by_the_tool_that_installed_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import (
     Clock,
+    Condition,
     Job,
     JudgementCounter,
     RecordPage,
@@ -19,6 +20,7 @@ from engrams.ports import (
     SkillRecordSource,
     Store,
     UpkeepGatekeeper,
+    Where,
     is_skill,
 )
 from engrams.read.correctedwords import mask_corrected
@@ -85,6 +87,14 @@ class MemoryInspector:
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Existing memories of an owner, in the order of ``ids``."""
         return tuple(map(mask_corrected, self._store.get(owner, ids)))
+
+    def list_replaced(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        """List what these had replaced, facts as their messages."""
+        reach, every = ScopeReach(owner, (owner,), tree=True), tuple(Status)
+        made = self._store.find(RecordQuery(reach, statuses=every, sources=tuple(ids), limit=1000)).records
+        by = Where("and", (Condition("superseded_by", "in", [*ids, *(one.id for one in made)]),))
+        found = {one.id: one for one in self._store.find(RecordQuery(reach, statuses=(Status.SUPERSEDED,), where=by, limit=1000)).records}
+        return tuple(one for one in found.values() if found.keys().isdisjoint(quote.source for quote in one.evidence))
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
         """Every change of one memory, oldest first."""

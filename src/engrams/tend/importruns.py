@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,14 +13,14 @@ from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import IMPORTS, Condition, PurgeReport, RecordChange, RecordQuery, ScopeReach, Where, WriteBatch
 from engrams.tend.importexport import ImportCounts, ImportTarget, Progress, load, restored_ids
 from engrams.types import IMPORTED, ImportOptions, Record, Scope, ScopeInput, Status
+from engrams.write.manualedits import ENDING, build_former
 
 PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], PurgeReport]
 
 _KEPT = 500
 _PAGE = 500
 _TRIES = 10
-_RETURNED = ("status", "valid_to", "ended_at", "retired_at", "superseded_by")
-_FOLLOWED = frozenset((*_RETURNED, "meta"))
+_FOLLOWED = frozenset((*ENDING, "meta"))
 """Fields that an edit of another memory changes."""
 
 
@@ -120,7 +121,7 @@ class ImportRunRegistry:
         brought |= {one.id for ids in _pages(restored_ids(self._store, owner, id)) for one in self._store.get(owner, ids) if _is_live(one)}
         derived = {one.id: one for ids in _pages(sorted(brought)) for one in self._find_derived(owner, ids) if _rests_on(one, brought)}
         every = brought | derived.keys()
-        edited = {name for name in every if self._is_edited(owner, name)}
+        edited = {name for name in every if self._is_edited(owner, name, datetime.fromisoformat(entry.at))}
         self._detach(owner, [derived[name] for name in edited if name in derived], brought - edited)
         gone = sorted(every - edited)
         returned = self._return_replaced(owner, frozenset(gone))
@@ -148,8 +149,10 @@ class ImportRunRegistry:
     def _find_derived(self, owner: Scope, ids: Sequence[str]) -> Sequence[Record]:
         return self._store.find(RecordQuery(_tree(owner), statuses=_LIVE, sources=tuple(ids), limit=10_000)).records
 
-    def _is_edited(self, owner: Scope, id: str) -> bool:
-        return any(entry.action == "edit" and entry.after.keys() - _FOLLOWED for entry in self._store.history(owner, id))
+    def _is_edited(self, owner: Scope, id: str, since: datetime) -> bool:
+        # A file brings the history of what it holds, too.
+        history = self._store.history(owner, id)
+        return any(entry.action == "edit" and entry.at >= since and entry.after.keys() - _FOLLOWED for entry in history)
 
     def _detach(self, owner: Scope, kept: Sequence[Record], gone: set[str]) -> None:
         """Remove erased sources from the evidence of edited memories."""
@@ -162,14 +165,10 @@ class ImportRunRegistry:
 
     def _return_replaced(self, owner: Scope, gone: frozenset[str]) -> tuple[str, ...]:
         """Make current again what the import had replaced."""
-        changes = []
+        changes = list[RecordChange]()
         for ids in _pages(sorted(gone)):
-            for one in self._find(owner, Condition("superseded_by", "in", ids)):
-                if one.status is Status.SUPERSEDED and one.id not in gone:
-                    history = self._store.history(owner, one.id)
-                    was = next((entry.before for entry in reversed(history) if entry.after.get("superseded_by") == one.superseded_by), {})
-                    former = {name: was[name] for name in _RETURNED if name in was}
-                    changes.append(RecordChange(owner, one.id, {"status": Status.ACTIVE, "superseded_by": "", **former}, "restore"))
+            replaced = self._find(owner, Condition("superseded_by", "in", ids))
+            changes += [build_former(one, self._store) for one in replaced if one.status is Status.SUPERSEDED and one.id not in gone]
         for some in _pages(changes):
             self._store.commit(WriteBatch("import", "the import that replaced it is undone", self._clock(), changes=tuple(some)))
         return tuple(change.id for change in changes)

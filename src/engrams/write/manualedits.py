@@ -26,6 +26,8 @@ EVICTED = "evicted"
 WENT_WITH = "went_with"
 """Metadata key of a source forgotten with a statement; its value is the statement's id."""
 _RELEASED = "what replaced it is gone"
+ENDING = ("status", "valid_to", "ended_at", "retired_at", "superseded_by")
+"""Fields of a record that tell of its end."""
 _MARKS = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _TUPLES = frozenset(("tags", "triggers", "steps"))
 
@@ -149,6 +151,33 @@ def build_unmark(record: Record, records: RecordStore, graph: LinkStore, at: dat
         for one in said
     ]
     return WriteBatch(_BY_HAND, "it still holds", at, changes=tuple(changes), unlink=tuple(marks))
+
+
+def build_return(record: Record, records: RecordStore, at: datetime) -> WriteBatch | None:
+    """Build the batch that makes a superseded record current again.
+
+    None unless what took its place is forgotten or purged. A message returns with its statements, and a statement with its message."""
+    owner, by = record.scope.owner, record.superseded_by
+    if record.status is not Status.SUPERSEDED or not by:
+        return None
+    if not any(one.status in (Status.FORGOTTEN, Status.PURGED) for one in records.get(owner, [by])):
+        return None
+    said = tuple({record.id, *(quote.source for quote in record.evidence)})
+    quoting = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=(Status.SUPERSEDED,), sources=said, limit=1000)
+    beside = {one.id: one for one in (*records.get(owner, said), *records.find(quoting).records)}
+    back = [
+        record,
+        *(one for one in beside.values() if one.status is Status.SUPERSEDED and one.superseded_by == by and one.id != record.id),
+    ]
+    return WriteBatch(_BY_HAND, _RELEASED, at, changes=tuple(build_former(one, records) for one in back))
+
+
+def build_former(record: Record, records: RecordStore) -> RecordChange:
+    """Build the change that takes back how a record was superseded."""
+    history = records.history(record.scope.owner, record.id)
+    was = next((entry.before for entry in reversed(history) if entry.after.get("superseded_by") == record.superseded_by), {})
+    former = {name: was[name] for name in ENDING if name in was}
+    return RecordChange(record.scope.owner, record.id, {"status": Status.ACTIVE, "superseded_by": "", **former}, "restore")
 
 
 def find_dependents(record: Record, records: RecordStore, halves: bool = True) -> tuple[Record, ...]:

@@ -26,7 +26,7 @@ _PAGE = 1000
 _CURRENT = {
     Status.ACTIVE: "Searches find it already.",
     Status.CANDIDATE: "It is held until more supports it.",
-    Status.SUPERSEDED: "Another memory took its place: edit or forget that one.",
+    Status.SUPERSEDED: "Another memory took its place: edit that one, or forget it and restore this one.",
     Status.PURGED: "What was purged is gone for good: add it anew.",
 }
 """Hints by status, where there is nothing to restore."""
@@ -238,8 +238,10 @@ def _mark_corrected(source: Record, effect: SourceChangeEffect, action: ChangeAc
 
 def build_restoration(record: Record, store: Store, at: datetime) -> WriteBatch:
     """Build the batch that restores a forgotten, archived or outdated record.
-    RefusedError: it is none of these."""
+    Also a superseded one, where what took its place is gone. RefusedError: it is none of these."""
     if (batch := manualedits.build_unmark(record, store, store, at)) is not None:
+        return batch
+    if (batch := manualedits.build_return(record, store, at)) is not None:
         return batch
     if record.status is Status.ARCHIVED:
         change = RecordChange(record.scope.owner, record.id, {"status": Status.ACTIVE, "superseded_by": "", "retired_at": None}, "restore")

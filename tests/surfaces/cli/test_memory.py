@@ -167,6 +167,17 @@ def test_forget_and_restore(engrams: Any) -> None:
     assert engrams("restore", made).code == 4
 
 
+def test_forget_names_what_was_replaced(engrams: Any) -> None:
+    """What the forgotten memory had replaced is named, stays ended, and is current again after its restore."""
+    engrams("add", "I live in Oslo.")
+    moved = engrams("add", "I moved to Bergen.", "--json").json["id"]
+    told = engrams("forget", moved).out.splitlines()
+    (line,) = [line for line in told if line.startswith("had replaced")]
+    assert "I live in Oslo." in line and "Oslo" not in engrams("search", "Where do I live?").out
+    assert engrams("restore", line.split()[2]).code == 0
+    assert "I live in Oslo." in engrams("search", "Where do I live?").out
+
+
 @pytest.mark.covers("S4.53")
 @pytest.mark.parametrize("word", ["y", "yes", "PURGE", "clear", " ", ""])
 def test_purge_wants_the_exact_word(engrams: Any, word: str) -> None:

@@ -214,7 +214,8 @@ def edit(
 def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Preview = False) -> None:
     """Forget memories until `restore`; `purge` erases for good.
 
-    A message that said only this goes with it; of one that says more, reads leave the words out."""
+    A message that said only this goes with it; of one that says more, reads leave the words out. What it had replaced stays ended until you
+    restore that."""
     with options.open() as (engine, scope):
         if preview:
             _show_preview(engine.preview(ids, "forget", scope), options, engine, scope)
@@ -223,12 +224,15 @@ def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Previ
         for each in ids:
             reports.append(engine.preview([each], "forget", scope))
             records.append(engine.forget(each, scope=scope, reason=reason))
+        replaced = engine.inspect.list_replaced(records[0].scope.owner, [record.id for record in records])
     if options.json:
         emit([_with_sources(record, report) for record, report in zip(records, reports, strict=True)])
         return
     for record, report in zip(records, reports, strict=True):
         say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
         _print_sources(report)
+    for record in replaced:
+        say(f"had replaced {paint(record.id, 'dim')}  {fit_line(record.text, 60)} If that holds again: engrams restore {record.id[:12]}")
 
 
 @app.command()

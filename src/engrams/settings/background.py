@@ -20,7 +20,7 @@ class JobSettings(SettingsSection):
 
     workers: int = Field(4, ge=0, le=64, description="Worker threads. 0: jobs run only when asked.")
     processes: int = Field(
-        0,
+        1,
         ge=0,
         le=64,
         description="Processes that learn from a large import; one of them writes. 1: no others are started. 0: as many as there are cores "

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from threading import enumerate as enumerate_threads
+
 import numpy as np
 import pytest
 
-from engrams.store.index.annsearch import AnnIndex, NearestVectorSearcher, top_slots, unique_sorted
+from engrams.store.index.annsearch import AnnIndex, CodeUnpacker, NearestVectorSearcher, top_slots, unique_sorted
 from engrams.store.index.indexcolumns import IndexColumns
 
 
@@ -48,6 +50,27 @@ def test_codes_have_as_many_bits_as_tell_the_nearest(rank: int, bits: int) -> No
         bound = np.sort(scores)[-100] - 0.001
         shares.append(np.count_nonzero(scores[searcher.find(columns, asked, mask, 400)] >= bound) / 100)
     assert np.mean(np.minimum(shares, 1)) >= 0.98
+
+
+def test_codes_are_used_as_soon_as_they_are_unpacked() -> None:
+    """No search scans all vectors when the thread that the second one began is done."""
+    pytest.importorskip("turbovec")
+    columns = IndexColumns(64)
+    columns.extend(3_000)
+    columns.set_vectors(slice(0, 3_000), np.eye(64, dtype=np.float32)[np.arange(3_000) % 64])
+    codes = AnnIndex.build(columns.vectors)
+    assert codes is not None
+    columns.quantize()
+    searcher, mask = NearestVectorSearcher(packed=(np.frombuffer(codes.encode(), np.uint8), 3_000)), np.ones(3_000, np.bool_)
+    asked = columns.get_vectors(np.array([17]))[0]
+    for _ in range(2):
+        searcher.find(columns, asked, mask, 40)
+        assert searcher.codes is None
+    for thread in enumerate_threads():
+        if isinstance(thread, CodeUnpacker):
+            thread.join()
+    assert set((searcher.find(columns, asked, mask, 40) % 64).tolist()) == {17}
+    assert searcher.codes is not None
 
 
 def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ _TAIL = 1024
 """Most slots without codes: turbovec arranges all its codes anew after an addition."""
 
 _SCANS = 8
-"""Searches of mapped vectors before their codes are used: as long as to unpack these."""
+"""Most searches of mapped vectors while their codes are unpacked, which takes as long."""
 
 _SAMPLE = 2048
 _NEARLY_ALL = 0.95
@@ -131,7 +131,8 @@ class AnnIndex:
 
     def prepare(self) -> None:
         """Arrange the codes for searches; the first one would."""
-        self._index.prepare()
+        # turbovec's own prepare leaves most of that to the first search.
+        self._index.search(np.ones((1, self._index.dim), np.float32), 1)
 
     def encode(self) -> bytes:
         """Encode as bytes, of turbovec's own format."""
@@ -201,7 +202,7 @@ class NearestVectorSearcher:
     """Nearest-vector search: quantised codes first, recent slots by a scan.
 
     ``packed``: codes of a file and the number of their slots. To unpack them takes as long as some scans of all vectors: the first searches
-    scan, and from the second on a thread unpacks meanwhile."""
+    scan, and from the second on a thread unpacks meanwhile, until it is done."""
 
     def __init__(self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None) -> None:
         self.codes, self._packed, self._searches = codes, packed, 0
@@ -239,7 +240,7 @@ class NearestVectorSearcher:
         self, columns: IndexColumns, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], width: int
     ) -> npt.NDArray[np.int64]:
         """Find the ``width`` nearest slots in ``mask``, rescoring those of codes."""
-        if self._packed is not None and self._searches < _SCANS:
+        if self._packed is not None and self._searches < _SCANS and (self._unpacking is None or self._unpacking.is_alive()):
             self._searches += 1
             if self._searches > 1:
                 self._start_unpacking(self._packed[0])

@@ -89,12 +89,27 @@ def test_any_text_is_kept_and_harmless(home: Path, text: str) -> None:
         assert record.text in [other.text for other in memory.list(scope=BOB, limit=1000).records]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0\0"])
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0\0", "\u200b", " \ufeff\u202e ", "\u2060\u00ad\u3000"])
 def test_empty_text_is_refused(home: Path, text: str) -> None:
-    """Text without a visible character raises InputError with a hint."""
-    with engrams.open(home=home) as memory, pytest.raises(InputError) as caught:
-        memory.add(text, scope=ALICE)
-    assert caught.value.hint
+    """Text without a visible character raises InputError with a hint, added or as an edit; what was there stays."""
+    with engrams.open(home=home) as memory:
+        kept = memory.add("The gate is green.", scope=ALICE).id
+        for write in (lambda: memory.add(text, scope=ALICE), lambda: memory.edit(kept, scope=ALICE, text=text)):
+            with pytest.raises(InputError, match="The text is empty") as caught:
+                write()
+            assert "visible character" in caught.value.hint
+        assert memory.get(kept, scope=ALICE).text == "The gate is green."
+
+
+def test_a_caption_may_stand_alone(home: Path) -> None:
+    """A picture's memory may lose its text, and an invisible caption is none; the last visible character stays."""
+    with engrams.open(home=home) as memory:
+        made = memory.add(Turn("Look", caption="a dog on the beach"), scope=ALICE).id
+        assert memory.edit(made, scope=ALICE, text="").search_text.strip() == "[a dog on the beach]"
+        with pytest.raises(InputError, match="The text is empty"):
+            memory.edit(made, scope=ALICE, fields={"caption": ""})
+        with pytest.raises(InputError, match="The text is empty"):
+            memory.add(Turn("", caption="\u200b"), scope=ALICE)
 
 
 def test_text_over_the_limit_is_refused(home: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 from engrams.errors import InputError, SettingsError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.settings import Settings
-from engrams.types import Context, Hit, Meta, Receipt, Scope, Turn
+from engrams.types import Context, Hit, Meta, Receipt, Scope, Turn, is_blank
 
 _OPEN, _CLOSE = "<memory_context>", "</memory_context>"
 
@@ -49,7 +49,7 @@ def answer_chat(memory: ChatMemory, messages: str | Sequence[Meta], scope: Scope
     given: list[Meta] = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
     last = next((place for place in range(len(given) - 1, -1, -1) if given[place].get("role") == "user"), -1)
     said = str(given[last].get("content") or "") if last >= 0 else ""
-    if not said.strip():
+    if is_blank(said):
         raise InputError("Nobody asks anything.", hint="Give a message with the role user.")
     context = None if limit == 0 else _recall(memory, given[: last + 1], said, scope, session, limit)
     memory.observe(Turn(said, session=session), scope=scope)
@@ -57,7 +57,7 @@ def answer_chat(memory: ChatMemory, messages: str | Sequence[Meta], scope: Scope
     if context is not None and context.text:
         prompt[last] = ChatMessage("user", f"{_OPEN}\n{context.text}\n{_CLOSE}\n\n{said}")
     answer = model.ask(ChatRequest(tuple(prompt), "chat", temperature=None))
-    if answer.text.strip():
+    if not is_blank(answer.text):
         memory.observe(Turn(answer.text, role="assistant", session=session), scope=scope)
     return AnsweredChat(answer.text, context.hits if context and not context.abstain else (), context, answer.model)
 

@@ -32,7 +32,21 @@ from engrams.ports import ChatMessage as Prompted
 from engrams.session import messagewindow
 from engrams.session.messagewindow import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
-from engrams.types import LAYER_OF, RUNNING, Evidence, Kind, Provenance, Receipt, Record, Scope, ScopeInput, Status, Turn, conversation
+from engrams.types import (
+    LAYER_OF,
+    RUNNING,
+    Evidence,
+    Kind,
+    Provenance,
+    Receipt,
+    Record,
+    Scope,
+    ScopeInput,
+    Status,
+    Turn,
+    conversation,
+    is_blank,
+)
 from engrams.write.manualedits import EVICTED
 from engrams.write.memoryrequests import mark_unsaved
 from engrams.write.sourcechecks import check_sources
@@ -196,7 +210,7 @@ class ConversationSummariser:
 
         False: there is nothing to write. Never waits for a model."""
         place = Scope.of(scope)
-        said = [message for message in messages if text_of(message).strip() and message.get("role") in _ROLES]
+        said = [message for message in messages if not is_blank(text_of(message)) and message.get("role") in _ROLES]
         turns = [Turn(text_of(one), role=one["role"], session=session, external_id=str(one.get("id") or "")) for one in said]
         ids = [receipt.id for receipt in self._write_turns(turns, place) if receipt.id] if turns else []
         self._deps.hasten(scope=place, session=session)

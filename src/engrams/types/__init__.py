@@ -54,6 +54,8 @@ from engrams.types.readwriteresults import StageDecision as StageDecision
 from engrams.types.readwriteresults import Trace as Trace
 from engrams.types.textcleaning import clean_text as clean_text
 from engrams.types.textcleaning import is_blank as is_blank
+from engrams.types.textcleaning import require_visible as require_visible
+from engrams.types.textcleaning import strip_blank as strip_blank
 from engrams.types.turns import NOTHING_STATED as NOTHING_STATED
 from engrams.types.turns import StatedFields as StatedFields
 from engrams.types.turns import Turn as Turn

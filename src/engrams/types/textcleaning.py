@@ -15,14 +15,24 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(char) in _INVISIBLE for char in text)
 
 
+def strip_blank(text: str) -> str:
+    """Strip a text; empty where nothing in it is visible."""
+    return "" if is_blank(text) else text.strip()
+
+
+def require_visible(text: str) -> None:
+    """Raise InputError for a text without a visible character."""
+    if is_blank(text):
+        raise InputError("The text is empty.", hint="Give at least one visible character.")
+
+
 def clean_text(text: str, limit: int) -> str:
     """Clean a text for storage.
-    No NUL, no lone surrogates, stripped; InputError if empty or over ``limit`` bytes."""
+    No NUL, no lone surrogates, stripped; InputError if nothing in it is visible, or over ``limit`` bytes."""
     if not isinstance(text, str):
         raise InputError(f"A text is needed, not {type(text).__name__}.")
     kept = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8").strip()
-    if not kept:
-        raise InputError("The text is empty.", hint="Give at least one visible character.")
+    require_visible(kept)
     size = len(kept.encode("utf-8"))
     if size > limit:
         raise InputError(

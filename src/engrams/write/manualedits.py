@@ -12,7 +12,23 @@ from typing import Any
 from engrams.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.ports import ENDS, LinkStore, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
-from engrams.types import ABSORBED, BESIDE, CORRECTED, MERGED, RUNNING, TAG_CHARS, Edge, EdgeType, Kind, Record, Scope, Status, Tier, Vector
+from engrams.types import (
+    ABSORBED,
+    BESIDE,
+    CORRECTED,
+    MERGED,
+    RUNNING,
+    TAG_CHARS,
+    Edge,
+    EdgeType,
+    Kind,
+    Record,
+    Scope,
+    Status,
+    Tier,
+    Vector,
+    require_visible,
+)
 from engrams.write.wordlist import word_set
 
 EDITABLE = word_set("""
@@ -34,7 +50,7 @@ _TUPLES = frozenset(("tags", "triggers", "steps"))
 
 def validate_fields(record: Record, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values as record fields.
-    InputError: a field is not editable, or the value does not fit. RefusedError: the record is purged."""
+    InputError: a field is not editable, the value does not fit, or no text is left. RefusedError: the record is purged."""
     if record.status is Status.PURGED:
         raise RefusedError("A purged memory cannot be edited.", hint="Add it anew.")
     unknown = sorted(set(values) - EDITABLE)
@@ -42,6 +58,8 @@ def validate_fields(record: Record, values: Mapping[str, Any]) -> dict[str, Any]
         raise InputError(f"Cannot edit {', '.join(unknown) or 'nothing'}.", hint=f"Editable: {', '.join(sorted(EDITABLE))}.")
     known = {field.name for field in fields_of(Record)}
     fields = {name: _validate_value(name, value) for name, value in values.items() if name in known}
+    if {"text", "caption"} & fields.keys():
+        require_visible(fields.get("text", record.text) + fields.get("caption", record.caption))
     if "meta" in fields and CORRECTED in record.meta:
         fields["meta"][CORRECTED] = record.meta[CORRECTED]  # reads leave its quotes out: new metadata must not bring them back
     return fields

@@ -31,6 +31,7 @@ from engrams.types import (
     Turn,
     Vector,
     clean_text,
+    is_blank,
 )
 from engrams.write import piidetection, secrets
 from engrams.write.ignoredfiles import match_ignore_rule
@@ -126,8 +127,8 @@ def ingest_turn(
     source = channel or _CHANNEL_OF.get(turn.role, "user")
     if source not in TRUST:
         raise InputError(f"There is no channel {source!r}.", hint=f"The channels are: {', '.join(TRUST)}.")
-    text = clean_text(turn.text, limits.text_bytes) if turn.text or not turn.caption else ""
-    caption = clean_text(turn.caption, limits.text_bytes) if turn.caption and turn.caption.strip() else ""
+    caption = "" if is_blank(turn.caption or "") else clean_text(turn.caption, limits.text_bytes)
+    text = clean_text(turn.text, limits.text_bytes) if turn.text or not caption else ""
     meta = _validate_meta(turn.meta, limits)
     own = remove_system_texts(text) if kind in _SAID and turn.role in _PEOPLE and source != "file" else text
     cut = (_NOBODYS,) if own != text else ()

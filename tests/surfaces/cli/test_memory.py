@@ -146,6 +146,15 @@ def test_an_edited_note_says_nothing_of_before(engrams: Any) -> None:
         assert "lives in Rome" in " ".join(said.split()) and "Paris" not in said
 
 
+def test_no_edit_empties_a_memory(engrams: Any) -> None:
+    """An empty or invisible new text is refused as `add` refuses it, and the memory stays as it is."""
+    made = engrams("add", "The word is xylophonist", "--json").json["id"]
+    for text in ("", " ", "\u200b"):
+        done = engrams("edit", made, text)
+        assert done.code == 1 and "The text is empty" in done.err and "visible character" in done.err
+    assert engrams("show", made, "--json").json["record"]["text"] == "The word is xylophonist"
+
+
 def test_unknown_ids_are_not_found(engrams: Any) -> None:
     """Every command that takes an id ends with 3 where there is no such memory."""
     engrams("add", "Something to have a store")

@@ -137,6 +137,8 @@ def test_one_memory(api: httpx2.Client) -> None:
     told = api.get(f"/v1/memories/{one}/history/").json()
     assert [(each["event"], each["new_memory"]) for each in told] == [("ADD", "The gate is green."), ("UPDATE", "The gate is blue.")]
     assert api.put("/v1/batch/", json={"memories": [{"memory_id": one, "text": "The gate is gone."}]}).status_code == 200
+    for refused in (api.put(f"/v1/memories/{one}/", json={"text": ""}), api.put(f"/memories/{one}", json={"data": "\u200b"})):
+        assert refused.status_code == 400 and "text is empty" in refused.text
     assert api.get(f"/v1/memories/{one}/").json()["metadata"]["k"] == 1
     assert api.delete(f"/v1/memories/{one}/").json() == {"message": "Memory deleted successfully!"}
     assert memories(api, {"user_id": "one"}) == []

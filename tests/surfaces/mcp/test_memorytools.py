@@ -75,6 +75,7 @@ async def test_a_memory_from_birth_to_end(client: Open, era: str) -> None:
         assert (await call(memory, "memory_delete", id=one))["status"] == "forgotten"
         assert (await call(memory, "memory_list", tag="family"))["memories"] == []
         assert (await call(memory, "memory_delete", id=one, restore=True))["status"] == "active"
+        assert "visible character" in await refused(memory, "memory_update", id=one, text="")
         changes = (await call(memory, "memory_history", id=one))["changes"]
         assert [change["action"] for change in changes][-3:] == ["edit", "forget", "restore"]
         assert "misheard" in {change["reason"] for change in changes}

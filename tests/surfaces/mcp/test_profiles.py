@@ -24,6 +24,7 @@ async def test_mem0(client: Open, root: Scope, era: str) -> None:
         held = await call(memory, "get_memory", memory_id=first["id"])
         assert (held["metadata"]["topic"], held["user_id"]) == ("food", root.labels[1])
         await call(memory, "update_memory", memory_id=first["id"], text="I love Lao food.")
+        assert "visible character" in await refused(memory, "update_memory", memory_id=first["id"], text="\u200b")
         assert (await call(memory, "get_memory", memory_id=first["id"]))["memory"] == "I love Lao food."
         await call(memory, "delete_memory", memory_id=first["id"])
         listed = await call(memory, "get_memories", page_size=50)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_framework import AgentSession, ContextProvider, Message, SessionContext
 
-from engrams.types import Scope, ScopeInput, Turn
+from engrams.types import Scope, ScopeInput, Turn, strip_blank
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -42,5 +42,5 @@ class AgentFrameworkContextProvider(ContextProvider):
 
 
 def _read_messages(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    read = ((str(message.role), message.text.strip()) for message in messages)
+    read = ((str(message.role), strip_blank(message.text)) for message in messages)
     return [(role, text) for role, text in read if role in ("user", "assistant") and text]

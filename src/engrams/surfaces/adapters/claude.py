@@ -17,7 +17,7 @@ from engrams.surfaces.adapters.itemjournal import (
     read_item,
     run_to_end,
 )
-from engrams.types import Json, Record, Scope, ScopeInput
+from engrams.types import Json, Record, Scope, ScopeInput, strip_blank
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -110,7 +110,7 @@ def _to_journal_item(entry: Mapping[str, Any], side: bool) -> FrameworkItem:
     """Convert a transcript entry.
     ``side``: of a conversation of the agent with itself."""
     data, key, message = json.loads(json.dumps(entry)), str(entry.get("uuid") or ""), entry.get("message")
-    text = join_texts(message.get("content")).strip() if isinstance(message, Mapping) else ""
+    text = strip_blank(join_texts(message.get("content"))) if isinstance(message, Mapping) else ""
     own = side or entry.get("isSidechain") or entry.get("isMeta") or entry.get("type") not in ("user", "assistant")
     if own or not text:
         return make_silent_item(data, key)

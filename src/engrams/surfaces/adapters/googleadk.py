@@ -11,7 +11,7 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 from engrams.surfaces.adapters.itemjournal import hash_key
-from engrams.types import UNSEARCHED, Hit, Kind, Scope, ScopeInput, Turn
+from engrams.types import UNSEARCHED, Hit, Kind, Scope, ScopeInput, Turn, strip_blank
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -99,7 +99,7 @@ class GoogleADKMemoryService(BaseMemoryService):
 
 def _join_parts(content: Any) -> str:
     parts = content.parts if content and content.parts else ()
-    return "\n".join(part.text for part in parts if part.text and not part.thought).strip()
+    return strip_blank("\n".join(part.text for part in parts if part.text and not part.thought))
 
 
 def _to_entry(hit: Hit) -> MemoryEntry:

@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
-from engrams.types import Scope, ScopeInput, Turn
+from engrams.types import Scope, ScopeInput, Turn, strip_blank
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -67,4 +67,4 @@ class LlamaIndexMemoryBlock(BaseMemoryBlock[str]):
 def _read_message(message: ChatMessage) -> tuple[str, str]:
     """Return the role (empty: neither person nor assistant) and text."""
     role = getattr(message.role, "value", message.role)
-    return _ROLES.get(str(role), ""), (message.content or "").strip()
+    return _ROLES.get(str(role), ""), strip_blank(message.content or "")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engrams.surfaces.adapters.itemjournal import FrameworkItem, FrameworkItemJournal, join_texts, make_silent_item, run_to_end
-from engrams.types import Role, ScopeInput
+from engrams.types import Role, ScopeInput, strip_blank
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -60,7 +60,7 @@ def _drop_lone_reasoning(items: Sequence[Any]) -> list[Any]:
 
 def _to_journal_item(item: Mapping[str, Any]) -> FrameworkItem:
     data = json.loads(json.dumps(dict(item)))
-    text = join_texts(item.get("content")).strip()
+    text = strip_blank(join_texts(item.get("content")))
     role = _ROLES.get(str(item.get("role")))
     if role is None or not text:
         return make_silent_item(data)

@@ -30,7 +30,7 @@ from engrams.surfaces.adapters.itemjournal import (
     make_silent_item,
     read_item,
 )
-from engrams.types import Record, Role, Scope, ScopeInput, Status, Turn
+from engrams.types import Record, Role, Scope, ScopeInput, Status, Turn, strip_blank
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -293,4 +293,4 @@ def _read_text(messages: Iterable[ModelMessage], role: Role) -> str:
             found += [text for one in prompts for text in ([one] if isinstance(one, str) else one) if isinstance(text, str)]
         elif role == "assistant" and isinstance(message, ModelResponse):
             found += [part.content for part in message.parts if isinstance(part, TextPart)]
-    return "\n".join(found).strip()
+    return strip_blank("\n".join(found))

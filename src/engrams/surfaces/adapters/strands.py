@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from strands.memory.types import AddMessagesContext, MemoryEntry, MemoryStore, SearchOptions
 
 from engrams.surfaces.adapters.itemjournal import hash_key, join_texts
-from engrams.types import Hit, Scope, ScopeInput, Turn
+from engrams.types import Hit, Scope, ScopeInput, Turn, strip_blank
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -64,7 +64,7 @@ class StrandsMemoryStore(MemoryStore):
         """Convert a message; None: it has no text.
 
         Numbers begin anew with each run, so equal words count too."""
-        text, role = join_texts(message["content"]).strip(), message["role"]
+        text, role = strip_blank(join_texts(message["content"])), message["role"]
         if not text:
             return None
         key = "" if number is None else hash_key("strands", self._run, str(number), role, text)

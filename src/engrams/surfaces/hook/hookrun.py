@@ -88,9 +88,10 @@ def _is_accessible(transcript: str) -> bool:
 
 def _answer(engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, settings: Settings) -> str:
     """Recall for an event, store its messages, end its session."""
-    from engrams.types import Scope
+    from engrams.types import Scope, is_blank
 
-    messages, name = new_messages(event), resolve_project(call.project, event.folder)
+    messages = [message for message in new_messages(event) if not is_blank(message.text)]
+    name = resolve_project(call.project, event.folder)
     scope = Scope(("user", settings.owner))
     place = scope.within("project", name) if name else scope
     text = _recall(engine, event, place, call.tokens, late=settings.delivery.mode == "pending" and bool(event.session))

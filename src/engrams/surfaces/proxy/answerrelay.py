@@ -16,6 +16,7 @@ from engrams.surfaces.proxy.apierrors import is_error_text
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
 from engrams.surfaces.proxy.memorydeadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.upstreamservers import RawHeaders
+from engrams.types import is_blank
 
 CLOSED = 499
 """Status of an answer that nobody waits for."""
@@ -161,7 +162,7 @@ class StreamedAnswerRecorder:
 
         None: it has no text."""
         self._request.note_answer(self.id)
-        if self._answer is None and self.text.strip() and not is_error_text(self.text):
+        if self._answer is None and not is_blank(self.text) and not is_error_text(self.text):
             whole = self.finished and not self.failed and not self.is_cut
             turn = self._request.answer_turn(self.text, partial=not whole)
             self._answer = self._memory.store([turn], self._scope, self._question)

@@ -22,7 +22,7 @@ from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessi
 from engrams.surfaces.proxy.jsonsplice import append_member
 from engrams.surfaces.proxy.memorydeadlines import RequestMemoryContext, TimeLimitedEngine
 from engrams.surfaces.proxy.upstreamservers import RawHeaders, UpstreamRouter, UpstreamServer, no_upstream_error, response_headers
-from engrams.types import Hit, Json
+from engrams.types import Hit, Json, is_blank
 
 BODY_BYTES = 256_000_000
 
@@ -126,7 +126,7 @@ class ProxyChatEndpoint:
         text = self._dialect.read_answer(parsed)
         if text is not None and chat_request.caller is not None:
             await self._memory.note_answer(chat_request, str(parsed.get("id") or ""))
-            if text.strip():
+            if not is_blank(text):
                 await self._memory.wait_stored(self._memory.store([chat_request.answer_turn(text)], chat_request.caller.scope, said))
             if chat_request.skip_reason != "top_k" and self._dialect.hits:
                 body = append_member(body, "memory_hits", [hit_to_dict(hit) for hit in memory.hits])

@@ -12,7 +12,7 @@ from engrams.settings import Settings
 from engrams.surfaces.proxy.calleridentity import ChatCaller, UnnamedCallerError, identify, turn_id
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
 from engrams.surfaces.proxy.jsonsplice import INPUT, PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
-from engrams.types import Json, Turn
+from engrams.types import Json, Turn, is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
         return None
     message = envelope.messages[place]
     text = text_of(message.get("content"))
-    if not text.strip():
+    if is_blank(text):
         return None
     kinds = attachment_types(message.get("content"))
     name = message.get("name")

@@ -81,6 +81,15 @@ def test_edits_that_cannot_be(api: httpx2.Client, body: dict[str, object], statu
 
 
 @pytest.mark.covers("S3.46")
+@pytest.mark.parametrize("text", ["", "  ", "\u200b\ufeff"])
+def test_no_edit_empties_a_memory(api: httpx2.Client, text: str) -> None:
+    """An empty or invisible new text is refused as that of a new memory, and the memory stays as it is."""
+    one = add(api, "The gate opens at seven.")
+    told = problem(api.patch(f"/memories/{one}", json={"text": text}), 400)
+    assert (told["detail"], told["hint"]) == ("The text is empty.", "Give at least one visible character.")
+    assert api.get(f"/memories/{one}").json()["text"] == "The gate opens at seven."
+
+
 def test_forget_restore_purge(api: httpx2.Client) -> None:
     """Forgotten is out of search, context and list but exported as forgotten; restored it is back; purged it is proven gone."""
     one = add(api, "The boiler code is blue heron.")

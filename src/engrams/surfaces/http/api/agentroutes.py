@@ -16,7 +16,7 @@ from engrams.settings import Settings
 from engrams.surfaces.http.api import bodies
 from engrams.surfaces.http.rest.calleridentity import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, SearchTraceRow, Status, Tier, Trace, Turn
+from engrams.types import Context, EdgeType, Kind, Receipt, Record, Scope, SearchTraceRow, Status, Tier, Trace, Turn, is_blank
 
 AGENT = "implementation"
 _ROWS = 50
@@ -102,7 +102,7 @@ def _add_chat_routes(routes: APIRouter) -> None:
         context = engine.context(body.message, scope=caller.scope)
         reply = _generate_reply(engine, body.message, context)
         turns = [Turn(body.message, session=_SESSION)]
-        if engine.chat_model is not None and reply.strip():
+        if engine.chat_model is not None and not is_blank(reply):
             turns.append(Turn(reply, "assistant", session=_SESSION))
         receipts = engine.observe(turns, scope=caller.scope)
         assert context.trace is not None

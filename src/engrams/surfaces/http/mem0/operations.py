@@ -17,7 +17,7 @@ from engrams.surfaces.http.mem0 import bodies
 from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
 from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, find_caller
 from engrams.surfaces.http.rest.requests import check_meta, to_utc
-from engrams.types import Kind, Record, Role, Status, Turn
+from engrams.types import Kind, Record, Role, Status, Turn, is_blank
 
 _TOP = 10
 _PAGE = 100
@@ -33,7 +33,7 @@ def add_messages(request: Request, body: bodies.Mem0AddRequest, settings: Settin
     events: list[bodies.Mem0AddEventResponse] = []
     for message in body.messages:
         text = _message_text(message.content)
-        if text.strip():
+        if not is_blank(text):
             session = where.scope.labels[-1] if body.run_id else ""
             turn = Turn(text, _ROLES.get(message.role, "user"), message.name, at, session, meta=extra)
             kind = Kind.TURN if body.infer else Kind.NOTE

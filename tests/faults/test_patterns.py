@@ -47,6 +47,8 @@ BOUNDED = {
     "write/rules/": 1000,
     "write/rules/ruleextraction.py": 140,
     "write/rules/instructions.py:_STEPS": 6000,
+    "write/rules/languages/otherwords.py": 6000,
+    "write/rules/languages/otherwords.py:_LAST_TASK": 200,
 }
 """Largest text, in characters, that the code hands to some patterns; the rules read sentence by sentence."""
 

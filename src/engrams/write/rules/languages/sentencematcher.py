@@ -17,6 +17,7 @@ from engrams.write.rules.languages.chinese import CHINESE
 from engrams.write.rules.languages.french import FRENCH
 from engrams.write.rules.languages.german import GERMAN
 from engrams.write.rules.languages.languagetable import LanguageTable
+from engrams.write.rules.languages.otherwords import find_others
 from engrams.write.rules.languages.spanish import SPANISH
 from engrams.write.rules.sentencesegmenter import split_sentences
 from engrams.write.wordlist import word_set
@@ -83,6 +84,7 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
     if not languages:
         return []
     found: list[CandidateStatement] = []
+    others = find_others(text)
     for piece, start, mine in _split_pieces(text):
         for language in languages:
             # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
@@ -90,7 +92,13 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
             whole = f"我{piece}" if language is CHINESE and mine and not _PERSON.search(piece) and piece[0] != "叫" else piece
             if _HYPOTHETICAL[language.code].search(piece):
                 continue
-            if candidate := _match_first(whole, (start, len(piece), text), language, speech):
+            match = _find_form(whole, language)
+            if match is None:
+                continue
+            at = start + match[1].start() - len(whole) + len(piece)
+            if any(begin <= at < end for begin, end in others):
+                break
+            if candidate := _read_match(*match, (start, len(piece), text), language, speech):
                 found.append(candidate)
                 break
     return found
@@ -117,17 +125,18 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
             at = cut.end() if cut else end
 
 
-def _match_first(piece: str, place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext) -> CandidateStatement | None:
-    for form in _compile_forms(language.code):
-        match = form.find.search(piece)
-        if match is None:
-            continue
-        groups = match.groupdict()
-        value = _clean_value(groups.get("o") or groups.get("n") or "")
-        if not value and form.effect != "ends" and "o" in groups:
-            return None
-        return _to_candidate(form, groups, value, place, language, speech)
-    return None
+def _find_form(piece: str, language: LanguageTable) -> tuple[SentencePattern, re.Match[str]] | None:
+    return next(((form, match) for form in _compile_forms(language.code) if (match := form.find.search(piece))), None)
+
+
+def _read_match(
+    form: SentencePattern, match: re.Match[str], place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext
+) -> CandidateStatement | None:
+    groups = match.groupdict()
+    value = _clean_value(groups.get("o") or groups.get("n") or "")
+    if not value and form.effect != "ends" and "o" in groups:
+        return None
+    return _to_candidate(form, groups, value, place, language, speech)
 
 
 def _clean_value(raw: str) -> str:

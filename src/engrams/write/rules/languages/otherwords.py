@@ -1,0 +1,99 @@
+"""Words of other languages that are not the speaker's own claims."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+_LONGEST = 6000
+_LAST = 200
+
+_QUOTED = re.compile(r"[\"“”„«»‚「『《]([^\"“”„«»‘「」『』\n]{1,400})[\"“”»«‘」』》]")
+# Not "ich sage: …" and "autrement dit : …", nor what is to be written down in memory.
+_OWN = r"(?<!\bich )(?<!\bje )(?<!\byo )(?<!\bte )(?<!\bautrement )"
+_KEPT = r"(?![^:：\n]{0,40}(?:\bauf|\bgedächtnis|\bmémoire|\bmemoria|记忆)\s?[:：])"
+_TASKS = (
+    r"übersetz(?:e|t|en)?|korrigier(?:e|t|en)?|verbesser(?:e|t|n)?|schreib(?:e|en)?|formulier(?:e|t|en)?|lies|lest|sprich|sag"
+    r"|wiederhol(?:e|en)?|zitier(?:e|t|en)?|buchstabier(?:e|en)?"
+    r"|tradui(?:s|sez|re)|corrige[rz]?|écri(?:s|vez|re)|dis|dites|lis|lisez|répète|répétez|cite[rz]?|reformule[rz]?"
+    r"|traduce|traduzca|traducir|tradúceme|corregir|corrígeme|escrib[ae]|escribir|di|diga|lee|lea|repite|reformula|deletrea"
+)
+_TELLS = (
+    r"sagte?|meinte?|schreibt|schrieb|erzählte?|behauptete?|ruft|rief|fragte?|antwortete|(?:gesagt|gemeint|geschrieben) hat"
+    r"|hat\b[^.!?\n:]{0,40}\b(?:gesagt|gemeint|geschrieben|erzählt|behauptet)"
+    r"|dit|disait|écrit|écrivait|raconte|racontait|affirme|répond|répondit|a (?:écrit|affirmé|raconté|répondu)"
+    r"|dice|dijo|decía|cuenta|contó|escribe|escribió|comenta|comentó|respondió|afirma|afirmó|ha dicho"
+)
+# What follows is to the end of the text.
+_TASK = re.compile(
+    rf"{_OWN}\b(?:{_TASKS})\b{_KEPT}[^.!?\n:]{{0,80}}:|(?:^|\n)\W{{0,8}}(?:übersetz|korrigier|tradui|traduc|corrige)\w*[^.!?\n:]{{0,60}}\n",
+    re.IGNORECASE,
+)
+_HAN_TASK = re.compile(
+    r"(?:翻译|改写|改正|纠正|润色|造句|朗读|复述|重复|引用|例句|写(?!下|进|在|作)|说一|读一|念一|跟我[读念说])"
+    rf"{_KEPT}[^。！？\n：:]{{0,30}}[：:\n]"
+)
+_FICTION = re.compile(
+    r"(?:^|\n)\W{0,8}(?:(?:roman|kapitel|traum|songtext|liedtext|gedicht|drehbuch|szene|rollenspiel|beispiel(?:satz|sätze)?|zitat|diktat"
+    r"|übung|(?:kurz)?geschichte|krimi|witz|spiel|märchen|chapitre|rêve|chanson|paroles|poème|scène|jeu de rôle|exemple|citation|dictée"
+    r"|exercice|conte|blague|novela|capítulo|sueño|canción|letra|poema|escena|juego de rol|ejemplo|cita|dictado|ejercicio|cuento|chiste)"
+    r"(?: \w{1,20}){0,2} ?[:.–—]"
+    r"|stell(?:t|en sie)? (?:dir|euch|sich)[^.!?\n]{0,20} vor\b|spielen wir\b|lass(?:t)? uns\b[^.!?\n:]{0,40}\bspielen\b"
+    r"|tun wir (?:mal )?so\b|angenommen\b"
+    r"|(?:imagine|imaginons|imaginez|supposons|jouons|imagina|imaginemos|imagínate|juguemos|jugamos|finjamos|supongamos)\b"
+    r"|(?:小说|梦|第[\d一二三四五六七八九十]{1,3}[章回]|歌词|诗|剧本|台词|例句|引用|故事|角色扮演|笑话)[^。！？\n：:]{0,8}[：:。]"
+    r"|(?:想象|假装|假设|假如|我们来玩|来玩|扮演))",
+    re.IGNORECASE,
+)
+# To the end of the line.
+_TOLD = re.compile(rf"{_OWN}\b(?:{_TELLS})\b{_KEPT}[^.!?\n:]{{0,60}}:", re.IGNORECASE)
+_HAN_TOLD = re.compile(r"(?<![我会想来再你话实])(?:说|表示|写道|问|告诉我|喊|发消息)[道过了]?[^。！？\n：:我]{0,6}[：:]")
+# To the end of the sentence.
+_HEARD = re.compile(
+    rf"{_OWN}\b(?:{_TELLS})\b[^.!?\n:,]{{0,40}},\s"
+    r"|\b(?:angeblich|es hei(?:ß|ss)t|man sagt|il paraît que|on dit que|se dice que|dicen que)\b"
+    r"|\b(?:im|in (?:meinem|dem|diesem|einem)) (?:traum|roman|spiel|film|buch)\b|\b(?:habe|hab) geträumt\b|\bmir träumte\b"
+    r"|\b(?:dans|en) (?:mon|le|ce|un|mi|el|este) (?:rêve|roman|jeu|film|livre|sueño|juego|libro)\b|\bj['’]ai rêvé\b|\b(?:soñé|he soñado)\b"
+    r"|(?:[他她]们?|同事|朋友|老板|妈妈?|爸爸?|姐姐?|妹妹?|哥哥?|弟弟?|老师|同学|邻居|医生|经理|上司)说|听说|据说|梦见|梦到|(?:梦|游戏|小说|电影)[里中]",
+    re.IGNORECASE,
+)
+# What stands before it, from the beginning of the sentence.
+_TRAILING = re.compile(
+    r",\s?(?:sagte?|meinte?|schrieb|erzählte?|behauptete?|rief|(?:a )?dit|(?:m')?a-t-(?:il|elle) dit|dijo|dice|escribió|contó)\b(?! ich\b)",
+    re.IGNORECASE,
+)
+# All before it: "J'habite à Paris. Traduis en anglais."
+_LAST_TASK = re.compile(
+    r"(?:^|[.!?\n–—] ?)(?:bitte )?(?:übersetz(?:e|en)?|korrigier(?:e|en)?|traduis|traduisez|traduce|traduzca|corrige|corrígeme)"
+    r"\b[^.!?\n:]{0,60}[.!]?\Z|翻译(?:成|为|一下)[^。！？\n：:]{0,12}[。！]?\Z",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?。！？\n]")
+
+
+def find_others(text: str) -> tuple[Span, ...]:
+    """Find parts of a text that tell no fact of the speaker.
+
+    Tasks ("Übersetze: …"), quotations, what others are said to have said, fiction and games; German, French, Spanish and Chinese."""
+    text = text[:_LONGEST]
+    end, whole = len(text), text.strip()
+    if _LAST_TASK.search(whole[-_LAST:]):
+        return ((0, end),)
+    found = [match.span() for match in _QUOTED.finditer(text) if match[0] != whole]
+    found += [(match.end(), end) for pattern in (_TASK, _HAN_TASK, _FICTION) if (match := pattern.search(text))]
+    found += [(match.end(), _find_line_end(text, match.end())) for pattern in (_TOLD, _HAN_TOLD) for match in pattern.finditer(text)]
+    for match in _HEARD.finditer(text):
+        stop = _SENTENCE_END.search(text, match.end())
+        found.append((match.start(), stop.start() if stop else end))
+    for match in _TRAILING.finditer(text):
+        before = max(text.rfind(mark, 0, match.start()) for mark in ".!?\n")
+        found.append((before + 1, match.start()))
+    return tuple(found)
+
+
+def _find_line_end(text: str, begin: int) -> int:
+    """Find the end of the line that the next words stand in."""
+    words = next((at for at in range(begin, len(text)) if not text[at].isspace()), len(text))
+    at = text.find("\n", words)
+    return at if at >= 0 else len(text)

@@ -1,8 +1,8 @@
 """Measure how many requests a server answers, and how soon it answers `/health` meanwhile.
 
 `python -m bench.speed.health [--records N] [--clients N] [--seconds N] [--workers N] [--doors search]`. Besides requests a second, which
-other programs on the machine take from, it tells the server's own processor milliseconds for a request: with two cores, of which the
-clients need a part, 2000 divided by that is about the most.
+other programs on the machine take from, it tells the server's own processor milliseconds for a request, and the clients': with two cores,
+2000 divided by both is about the most.
 """
 
 from __future__ import annotations

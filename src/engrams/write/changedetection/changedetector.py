@@ -15,6 +15,7 @@ from engrams.write.changedetection.messagejudge import JudgedMessage, Message, M
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, find_highest, scopes_in_reach
+from engrams.write.rules.storymarks import find_story
 
 _Facts: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""
@@ -88,10 +89,12 @@ class ChangeDetector:
             changes.link(record.id, found.old.id, EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE, found.probability)
 
     def _ask_news(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
-        """Ask which messages may be news. What an assistant says ends nothing."""
+        """Ask which messages may be news.
+        Neither an assistant's words nor a tale end anything."""
         said = [
             one for one in records
             if one.kind in _SAID and one.role != "assistant" and one.status in (Status.ACTIVE, Status.ARCHIVED)
+            and not any(find_story(one.text))
         ]  # fmt: skip
         return said, MessageTask(self._messages, [(_to_message(one), ()) for one in said])
 

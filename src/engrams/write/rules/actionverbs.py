@@ -65,6 +65,7 @@ _NO_PLACES = word_set("""
     vim neovim emacs helix zed vscode firefox chrome brave safari gmail outlook proton protonmail fastmail signal telegram whatsapp
     scrivener figma
     """)
+_EXAGGERATIONS = frozenset(("apparently", "basically", "practically"))
 _ALONE = word_set("retire graduate divorce relocate elope")
 
 
@@ -243,7 +244,8 @@ def _interpret_open(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> Cl
     if clause.tense == "can" and clause.verb not in _ABLE:
         return None
     if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
-        return ClauseMeaning("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
+        joking = not _EXAGGERATIONS.isdisjoint((*clause.adverbs, *(word.lower for word in rest)))
+        return None if joking else ClauseMeaning("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
     stem = {"present": third_person, "can": third_person, "progressive": gerund, "been": gerund, "was": gerund}.get(
         clause.tense, past_tense
     )(clause.verb)

@@ -8,6 +8,7 @@ from engrams.types import Kind
 from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
 from engrams.write.rules.clauseparser import EnglishClause
 from engrams.write.rules.englishlexicon import ADVERBS, find_lemma
+from engrams.write.rules.lifeevents import is_dismissal
 from engrams.write.rules.predicatetable import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
 from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
@@ -247,7 +248,7 @@ def _interpret_passive(words: tuple[ClauseToken, ...], clause: EnglishClause) ->
             confidence=0.9,
             importance=0.8,
         )
-    if word == "fired":
+    if word == "fired" and is_dismissal(words):
         return ClauseMeaning(
             "works_at",
             "work",

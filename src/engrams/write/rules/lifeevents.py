@@ -13,9 +13,11 @@ from engrams.write.rules.clausemeaning import (
     match_proper_name,
 )
 from engrams.write.rules.clauseparser import EnglishClause
-from engrams.write.rules.englishlexicon import PREPOSITIONS, find_lemma, third_person
+from engrams.write.rules.clausesubject import LEAD
+from engrams.write.rules.englishlexicon import ADVERBS, PREPOSITIONS, find_lemma, third_person
 from engrams.write.rules.predicatetable import CHATTER, JOBS, VAGUE
 from engrams.write.rules.sentencesegmenter import ClauseToken
+from engrams.write.wordlist import word_set
 
 
 def cut_at_preposition(words: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:
@@ -83,6 +85,36 @@ def interpret_joining(clause: EnglishClause, words: tuple[ClauseToken, ...], spe
     return ClauseMeaning("works_at", "work", firm, "", "changes", True, 0.9, 0.8, event=True, extra=extra)
 
 
+_AFTER_NAME = LEAD | PREPOSITIONS | ADVERBS | word_set("and to as because when while but so due though although too voluntarily")
+_ERRANDS = word_set("buy catch collect eat fetch get grab meet pick see")
+_PAUSES = word_set("day weekend night lunch dinner breakfast meeting appointment holiday holidays vacation break")
+
+
+def is_brief_leave(clause: EnglishClause) -> bool:
+    """True for ``I left Acme's party`` and ``I quit the Acme choir``.
+    Also for an hour's leave: ``I left Acme at 6 to catch the train``."""
+    words = clause.rest
+    if clause.verb == "quit" or (clause.verb == "leave" and clause.tense in ("past", "perfect")):
+        at = next((i for i, word in enumerate(words) if word.text[0].isupper()), None)
+        name = match_proper_name(words)
+        behind = words[at + len(name) :] if name and at is not None else ()
+        if not behind:
+            return False
+        first, more = behind[0].lower, behind[1].lower if len(behind) > 1 else ""
+        if first == "'s" or (first.isalpha() and behind[0].text.islower() and first not in _AFTER_NAME and not first.endswith("ly")):
+            return True
+        timed = first in ("at", "around", "by") and (more[:1].isdigit() or more in ("noon", "midnight", "lunchtime"))
+        paused = first == "for" and any(word.lower in _PAUSES for word in behind[1:4])
+        return timed or paused or first in ("early", "late") or (first == "to" and more in _ERRANDS)
+    return False
+
+
+def is_dismissal(words: tuple[ClauseToken, ...]) -> bool:
+    """True for ``fired from Acme`` and ``laid off``, not for ``fired up``."""
+    following = words[1].lower if len(words) > 1 else ""
+    return following == "off" if words[0].lower == "laid" else following not in ("up", "at", "upon")
+
+
 def interpret_job_loss(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a lost job: ``I quit my job (at X)``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
@@ -135,7 +167,7 @@ def interpret_getting(clause: EnglishClause, words: tuple[ClauseToken, ...], spe
         if word == "promoted" and len(words) > 2 and words[1].lower == "to":
             return ClauseMeaning("job", "work", words[2:], "", "changes", True, 0.9, 0.8, event=True)
         return ClauseMeaning(f"got_{word}", "event", words[1:], confidence=0.85, event=True, importance=0.7)
-    if word in ("fired", "laid", "sacked"):
+    if word in ("fired", "laid", "sacked") and is_dismissal(words):
         at = next((i for i, one in enumerate(words) if one.lower in ("from", "by")), None)
         return ClauseMeaning("works_at", "work", match_proper_name(words[at + 1 :]) if at else (), "", "ends", True, 0.9, 0.8, event=True)
     if word == "into" and is_concrete(words[1:]) and clause.tense in ("past", "perfect", "progressive"):

@@ -22,7 +22,7 @@ from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
-from engrams.write.rules.lifeevents import name_tool
+from engrams.write.rules.lifeevents import is_brief_leave, name_tool
 from engrams.write.rules.predicatetable import RELATIONS
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense, TextSentence, split_sentences, tokens
 from engrams.write.rules.standalone import stands_alone
@@ -127,7 +127,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
             continue
         words = tokens(sentence.text, sentence.start)
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
-            if whole.hedged or _is_supposed(text[sentence.start : whole.start], whole):
+            if whole.hedged or is_brief_leave(whole) or _is_supposed(text[sentence.start : whole.start], whole):
                 continue
             clause = name_tool(replace(whole, rest=drop_addressee(whole.rest, names)))
             subject = _resolve_subject(clause, text, speech, last)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from engrams.text.latepatterns import holds_any
 from engrams.text.textcaches import text_cache
 from engrams.write.candidatestatement import Modality
+from engrams.write.rules.storymarks import find_story
 
 _LONGEST = 6000
 _LONGEST_SENTENCE = 1000
@@ -131,6 +132,7 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
     elif holds_any(lower, _FICTION_WORDS) and _FICTION.search(masked):
         whole = "hypothetical"
     invented = holds_any(lower, _INVENTED_WORDS)
+    opens, closes = find_story(masked)
     for start, end, mark in _cut_long_spans(masked, _find_spans(masked)):
         piece = masked[start:end]
         asked = "?" in mark or "？" in mark
@@ -140,7 +142,8 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
                 yield TextSentence(piece, start, "question", True)
                 continue
         modality = whole
-        if modality == "asserted" and (_IMAGINED.match(piece) or (invented and _INVENTED.search(piece))):
+        told = end > opens and start < closes
+        if modality == "asserted" and (told or _IMAGINED.match(piece) or (invented and _INVENTED.search(piece))):
             modality = "hypothetical"
         yield TextSentence(piece, start, modality, asked)
 

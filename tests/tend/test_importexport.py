@@ -111,3 +111,15 @@ def test_a_history_that_cannot_be_is_left_out(tmp_path: Path) -> None:
         assert [(entry.version, entry.action) for entry in engine.history("01odd", scope=ANN)] == [(1, "add"), (2, "edit")]
         assert engine.load(file, scope=BOB).stored == 1
         assert [entry.version for entry in engine.history("01odd", scope=BOB)] == [1, 2]
+
+
+def test_the_numbers_of_an_import(tmp_path: Path) -> None:
+    """Its progress ends where it said it would, however long a line is; a refused message is reported with its line."""
+    file, told = tmp_path / "chats.jsonl", list[tuple[int, int]]()
+    lines = [f"Crate {number} stands in hall 3." for number in range(700)]
+    lines[1] = "The long list: " + "crate " * 100_000
+    file.write_text("\n".join(json.dumps({"role": "user", "content": line}) for line in lines), "utf-8")
+    with temp_engine(jobs__workers=0, limits__text_bytes=10_000) as engine:
+        report = engine.load(file, scope=ANN, format="turns", progress=lambda done, total: told.append((done, total)))
+        assert told == [(500, 700), (700, 700)]
+        assert report.stored == 699 and [line for line, _ in report.bad] == [2] and "limit is 10,000" in report.bad[0][1]

@@ -51,7 +51,7 @@ from engrams.formats.parseditems import ParsedTurn as ParsedTurn
 from engrams.formats.parseditems import UnreadablePiece as UnreadablePiece
 from engrams.formats.plaintext import parse_memories as parse_memories
 from engrams.formats.textdecoder import STDIN as STDIN
-from engrams.formats.textdecoder import DecodedTextReader, Origin, iter_bytes, open_text
+from engrams.formats.textdecoder import DecodedTextReader, Origin, open_text
 from engrams.types import NO_META, EntityNet, Meta, Record
 
 _ReadFunction: TypeAlias = Callable[[DecodedTextReader], Iterator[ImportItem | UnreadablePiece]]
@@ -82,20 +82,6 @@ _READERS: dict[str, _ReadFunction] = {
     "basicmemory": lambda feed: basicmemory.read(feed.lines()),
     "memvara": lambda _: iter((UnreadablePiece(1, "A database of memvara was expected.", broken=True),)),
 }
-
-_ITEM_PATTERNS: dict[str, bytes] = {
-    "engrams": rb'\{"record":\{',
-    "turns": rb"[^\s][^\n]*",
-    "json": rb'"(?:text|content|memory)"\s*:',
-    "lines": rb"[^\s][^\n]*",
-    "chatgpt": rb'"author"\s*:',
-    "claude": rb'"sender"\s*:',
-    "csv": rb"[^\s][^\n]*",
-    "locomo": rb'"speaker"\s*:',
-    "mem0": rb'"memory"\s*:',
-    "mcp": rb"[^\s][^\n]*",
-}
-_ANY_ITEM = rb'"(?:id|uuid|external_id|label)"\s*:'
 
 
 def detect(origin: Origin, name: str = "") -> Format:
@@ -150,14 +136,6 @@ def read_text(origin: Origin) -> str:
     """Read a whole file (``-``: standard input) in any encoding."""
     with open_text(origin) as feed:
         return "".join(feed.pieces())
-
-
-def count_items(origin: Origin, format: str = "auto") -> int:
-    """Estimate the items of a file; 0 for standard input."""
-    if str(origin) == STDIN or sqlitestores.is_database(origin):
-        return 0
-    pattern = re.compile(_ITEM_PATTERNS.get(format if format in FORMATS else detect(origin), _ANY_ITEM))
-    return sum(sum(1 for _ in pattern.finditer(piece)) for piece in iter_bytes(origin))
 
 
 def write(

@@ -90,7 +90,7 @@ def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation:
         meta=_read_meta(value),
         stated=stated,
     )
-    return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)))
+    return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), line=line)
 
 
 def _choose_kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:

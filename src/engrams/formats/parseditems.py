@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from engrams.types import Edge, HistoryEntry, Kind, Record, Turn
@@ -14,13 +14,14 @@ class ParsedTurn:
 
     ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty and is the same
     each time the file is read. A ``kind`` other than turn makes it an explicit memory. ``place``: scope labels below the import's own, such
-    as ``("agent", "planner")``; ``user``: whose it is, in a file that holds the memories of several."""
+    as ``("agent", "planner")``; ``user``: whose it is, in a file that holds the memories of several. ``line``: from 1 (0: unknown)."""
 
     turn: Turn
     conversation: str = ""
     kind: Kind = Kind.TURN
     place: tuple[str, ...] = ()
     user: str = ""
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class ExportedEdge:
 
 @dataclass(frozen=True, slots=True)
 class UnreadablePiece:
-    """Report an unreadable piece; ``line`` counts from 1 (0: unknown).
+    """Report an unreadable piece; ``line``: from 1 (0: unknown).
 
     ``broken``: the file is not what its format says; else one piece of it is odd."""
 

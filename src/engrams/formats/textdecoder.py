@@ -106,14 +106,6 @@ def open_stdin() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def iter_bytes(origin: Origin) -> Iterator[bytes]:
-    """Yield a file's raw bytes, for counting; nothing for a stream."""
-    if isinstance(origin, str | Path) and str(origin) != STDIN:
-        with open_text(origin) as feed:
-            for piece in feed.pieces():
-                yield piece.encode("utf-8", "replace")
-
-
 def _open_file(path: Path) -> IO[Any]:
     try:
         return path.open("rb")

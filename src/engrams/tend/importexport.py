@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,6 +91,7 @@ class _FileImporter:
     report: ImportCounts
     progress: Progress | None
     done: int = 0
+    total: int = 0
     users: set[str] = field(default_factory=set)
 
     def load_part(self, part: ImportFile) -> None:
@@ -98,11 +100,12 @@ class _FileImporter:
             self.report.ignored.append(f"{part.name} ({rule})")
             return
         named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
-        total = formats.count_items(part.open(), named) if self.progress is not None else 0
-        users = self.users | _check_pieces(formats.read(part.open(), named), self.plan)
+        counts = _check_pieces(formats.read(part.open(), named), self.plan)
+        users = self.users | counts.keys() - {""}
         _check_users(users, self.plan.user)
         self.users = users
-        self.store(select_user(formats.read(part.open(), named), self.plan.user), named, total)
+        self.total += sum(number for user, number in counts.items() if _is_taken(user, self.plan.user))
+        self.store(select_user(formats.read(part.open(), named), self.plan.user), named)
         self.report.files += 1
 
     def _find_ignore_rule(self, part: ImportFile) -> str:
@@ -112,7 +115,7 @@ class _FileImporter:
         rule = match_ignore_rule(named, read_rooted_rules(self.target.ignore_root))
         return rule or (find_ignore_rule(own) if own is not None else "")
 
-    def store(self, items: Iterable[Any], format: str, total: int = 0) -> None:
+    def store(self, items: Iterable[Any], format: str) -> None:
         """Store pieces, in batches."""
         alone = format in _OWN_SCOPES
         for batch in _batches(items, _BATCH):
@@ -123,23 +126,23 @@ class _FileImporter:
             self.report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
             self.done += len(batch)
             if self.progress is not None:
-                self.progress(self.done, max(total, self.done))
+                self.progress(self.done, max(self.total, self.done))
 
 
-def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> set[str]:
-    """Read a file once to check it; return its users."""
-    first, good, users = None, False, set[str]()
+def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> Counter[str]:
+    """Read a file once to check it; count its pieces by user."""
+    first, good, counts = None, False, Counter[str]()
     for piece in pieces:
+        counts[getattr(piece, "user", "")] += 1
         if not isinstance(piece, UnreadablePiece):
             good = True
-            users.add(getattr(piece, "user", ""))
         elif piece.broken and not plan.skip_bad:
             raise InputError(_say(piece), hint="Mend the file, or give skip_bad (--skip-bad) to import what can be read of it.")
         else:
             first = first or piece
     if first is not None and not good:
         raise InputError(f"Nothing in it can be imported. {_say(first)}", hint="If its format was detected wrongly, name it (--format).")
-    return users - {""}
+    return counts
 
 
 def _check_users(users: set[str], user: str) -> None:
@@ -153,7 +156,12 @@ def _check_users(users: set[str], user: str) -> None:
 
 def select_user(pieces: Iterable[Any], user: str) -> Iterator[Any]:
     """Yield the pieces of one user, with those that name none."""
-    return (piece for piece in pieces if user in ("", EVERYONE) or getattr(piece, "user", "") in ("", user))
+    return (piece for piece in pieces if _is_taken(getattr(piece, "user", ""), user))
+
+
+def _is_taken(named: str, user: str) -> bool:
+    """Check that a piece of the named user is asked for."""
+    return user in ("", EVERYONE) or named in ("", user)
 
 
 def _say(piece: UnreadablePiece) -> str:
@@ -211,7 +219,11 @@ def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target:
         receipts = target.write_turns(turns, scope, kind, "import")
     except (InputError, RefusedError):
         # One refused turn must not cost its neighbours: write them one by one and report it.
-        receipts = tuple(receipt for turn in turns for receipt in _write_one(turn, scope, kind, target, report))
+        receipts = tuple(
+            receipt
+            for turn, item in zip(turns, parsed, strict=True)
+            for receipt in _write_one(turn, item.line, scope, kind, target, report)
+        )
     for receipt in receipts:
         report.scopes[scope.key] = report.scopes.get(scope.key, 0) + 1
         report.stored += receipt.outcome in ("stored", "redacted", "incognito")
@@ -219,11 +231,11 @@ def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target:
         report.refused += receipt.outcome in ("refused", "unsaved")
 
 
-def _write_one(turn: Turn, scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> tuple[Receipt, ...]:
+def _write_one(turn: Turn, line: int, scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> tuple[Receipt, ...]:
     try:
         return target.write_turns([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
-        report.bad.append((0, f"{turn.external_id}: {problem.message}"))
+        report.bad.append((line, f"{turn.external_id}: {problem.message}"))
         return ()
 
 

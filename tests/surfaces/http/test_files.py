@@ -53,7 +53,7 @@ def test_a_file_at_once(api: httpx2.Client, engine: MemoryEngine) -> None:
     answer = api.post("/imports", content=LINES, params={"format": "turns", "name": "chats"})
     assert (answer.status_code, answer.headers["location"]) == (202, f"/v1/imports/{answer.json()['id']}")
     told = done(api, answer.json()["id"])
-    assert (told["state"], told["name"], told["received"], told["done"]) == ("done", "chats", len(LINES), 40)
+    assert (told["state"], told["name"], told["received"], told["done"], told["total"]) == ("done", "chats", len(LINES), 40, 40)
     assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
     assert [each["id"] for each in api.get("/imports").json()["imports"]] == [told["id"]]
     assert not list((engine.settings.home / "uploads").rglob("file"))

@@ -58,7 +58,7 @@ class MemoryEngine:
         """Remember a statement. It is durable and searchable when this returns.
         With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is always a job.
         InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
-        parts, turn = self._open(), Turn(what) if isinstance(what, str) else what
+        parts, turn = self._open(), Turn.of(what)
         own = (parts.runner.make_lease(), parts.digest.hear) if settle and parts.digest.inline else None
         written = parts.ingest.write([turn], Scope.of(scope), kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN), own=own)
         (receipt,), job = written.receipts, written.job

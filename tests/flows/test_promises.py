@@ -101,6 +101,16 @@ def test_empty_text_is_refused(home: Path, text: str) -> None:
         assert memory.get(kept, scope=ALICE).text == "The gate is green."
 
 
+def test_several_at_once_are_for_observe(home: Path) -> None:
+    """`add` refuses a list, with the method that takes one."""
+    with engrams.open(home=home) as memory:
+        for several in (["I keep bees.", "I keep goats."], [Turn("I keep bees.")], None, 7):
+            with pytest.raises(InputError, match="One text or one Turn") as caught:
+                memory.add(several, scope=ALICE)
+            assert "observe" in caught.value.hint
+        assert memory.list(scope=ALICE).records == ()
+
+
 def test_a_caption_may_stand_alone(home: Path) -> None:
     """A picture's memory may lose its text, and an invisible caption is none; the last visible character stays."""
     with engrams.open(home=home) as memory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from engrams.errors import InputError
 from engrams.types.datamodel import Meta, Role
 
 
@@ -50,3 +51,10 @@ class Turn:
     meta: Meta = field(default_factory=dict)
     id: str = ""
     stated: StatedFields = NOTHING_STATED
+
+    @classmethod
+    def of(cls, what: str | Turn) -> Turn:
+        """Make a turn from its text. InputError: several, or no text."""
+        if isinstance(what, str | Turn):
+            return what if isinstance(what, Turn) else cls(what)
+        raise InputError(f"One text or one Turn is needed, not {type(what).__name__}.", hint="`observe` takes a list of turns.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -146,3 +149,42 @@ def test_older_processes_store_nothing_while_words_are_split_anew(home: Path, mo
         with pytest.raises(StoreError, match="newer"):
             older.inspect.require_ready()
         assert [record.text for record in older.list(scope=scope).records] == ["The lantern is green."]
+
+
+def run(home: Path, url: str, *words: str) -> tuple[int, str]:
+    """A command on a database: its exit code, and what it said."""
+    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_STORE__URL": url, "ENGRAMS_USER": "ann"}
+    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_an_older_program_does_not_migrate_a_newer_database(home: Path) -> None:
+    """`engrams migrate` refuses a database with steps that it does not know, as every command does."""
+    import psycopg
+
+    url = postgres.make_database()
+    build.migrate_store(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO engrams.migrations SELECT 99, 'later', checksum, terms FROM engrams.migrations WHERE number = 1")
+    for command in ("migrate", "stats"):
+        code, told = run(home, url, command)
+        assert code == 5
+        assert "migrated by a newer engrams" in told
+
+
+@pytest.mark.parametrize("table", ["records (id text)", "migrations (id text)"])
+def test_a_schema_of_another_program_is_told(home: Path, table: str) -> None:
+    """Where `engrams` is another program's schema every command says so and what to do, and nothing in it changes."""
+    import psycopg
+
+    url = postgres.make_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA engrams; CREATE TABLE engrams.{table}".encode())
+        for command in ("migrate", "stats", "doctor"):
+            code, told = run(home, url, command)
+            assert code != 0
+            assert "has a schema engrams that is another program's" in told
+            assert "CREATE DATABASE" in told
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'engrams'").fetchall()
+    assert found == [(table.split(maxsplit=1)[0],)]

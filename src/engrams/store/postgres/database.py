@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool
 
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
-from engrams.store.postgres.errormapping import map_errors, read_address
+from engrams.store.postgres.errormapping import map_errors, name_place, read_address
 from engrams.store.postgres.jobnotices import NOTICE
 from engrams.store.postgres.pipelinedconnection import PipelinedConnection, SentStatement
 from engrams.store.postgres.sqltranslation import translate
@@ -129,8 +129,7 @@ class PostgresDatabase:
         self.listen_url = settings.listen_url or url
         read_address(self.listen_url)
         self._lock_timeout = str(int(settings.busy_seconds * 1000))
-        named = read_address(url)
-        self.label = f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
+        self.label = name_place(url)
         self._closed = False
         self._lock = threading.Lock()
         self._pool: ConnectionPool[PipelinedConnection] | None = None

@@ -45,6 +45,12 @@ def read_address(url: str) -> dict[str, Any]:
     return parts
 
 
+def name_place(url: str) -> str:
+    """Name the database of an address, without what is secret. SettingsError: it is none."""
+    named = read_address(url)
+    return f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
+
+
 @contextmanager
 def map_errors(place: str) -> Iterator[None]:
     """Raise errors of the driver as StoreError, InputError or ConflictError."""

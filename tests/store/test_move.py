@@ -67,7 +67,7 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
     assert tell(again, ids) == expected and again.check(False)["ok"]
     assert found(again, "milk") == {ids[1]}
     change(served, get(served, get(store, record("", id=ids[1]))), text="something else")
-    with pytest.raises(ConflictError):
+    with pytest.raises(ConflictError, match=f"1 memories differ .{ids[1]}"):
         build.move_memory(here, url, clock.now, lambda *_: None)
     for one in (store, served, again):
         one.close()

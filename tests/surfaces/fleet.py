@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -60,13 +60,15 @@ class KeptConnections:
         self.headers: dict[str, str] = {}
         self._open: dict[str, HTTPConnection] = {}
 
-    def send(self, address: str, method: str, path: str, user: str, body: Any = None) -> tuple[int, str]:
+    def send(
+        self, address: str, method: str, path: str, user: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, str]:
         """Status and text of an answer."""
         if address not in self._open:
             self._open[address] = HTTPConnection(address.removeprefix("http://"), timeout=60)
         connection = self._open[address]
         given = None if body is None else json.dumps(body).encode()
-        connection.request(method, path, given, {"Content-Type": "application/json", "X-Engrams-User": user})
+        connection.request(method, path, given, {"Content-Type": "application/json", "X-Engrams-User": user, **(headers or {})})
         answer = connection.getresponse()
         self.headers = {name.lower(): value for name, value in answer.getheaders()}
         return answer.status, answer.read().decode()

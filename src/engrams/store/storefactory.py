@@ -73,11 +73,13 @@ def find_dump_problem(url: str) -> str:
 def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> dict[str, int]:
     """Copy the configured store's memory to another address; numbers of it.
 
-    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty."""
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty.
+    SettingsError: there is no memory here, or both are one."""
     from engrams.store.sql.storecopy import move_store
 
-    section = settings.store.model_copy(update={"url": to})
-    source, target = choose_store(settings, clock), choose_store(settings.model_copy(update={"store": section}), clock)
+    there = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
+    _require_apart(settings, there)
+    source, target = choose_store(settings, clock), choose_store(there, clock)
     try:
         if not isinstance(source, SqlStore) or not isinstance(target, SqlStore) or ":memory:" in (to, settings.store.url):
             raise SettingsError("Memory moves between a database file and Postgres.", hint="Give --to the address of the other one.")
@@ -85,6 +87,29 @@ def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> di
     finally:
         source.close()
         target.close()
+
+
+def _require_apart(here: Settings, there: Settings) -> None:
+    """Refuse a source that is not there, and a move of memory onto itself."""
+    home = here.home.expanduser()
+    # A home may hold keys and logs, and no memory yet.
+    has_home = not here.store.url and home.is_dir() and any(home.iterdir())
+    if not is_served(here) and not here.is_volatile and not find_database(here).exists() and not has_home:
+        raise SettingsError(f"There is no memory at {find_database(here)}.", hint="Name its home by --home, or its file by `store.url`.")
+    if _locate(here) == _locate(there):
+        raise SettingsError("Memory cannot move onto itself: both addresses name the same.", hint="Give --to another address.")
+
+
+def _locate(settings: Settings) -> tuple[str, ...]:
+    """Place that settings name, in the same words for the same place."""
+    if not is_served(settings):
+        return (str(find_database(settings).resolve()),)
+    try:
+        from engrams.store.postgres.errormapping import read_address
+    except ImportError as problem:
+        raise _missing(problem) from None
+    parts = read_address(settings.store.url)
+    return tuple(str(parts.get(name, default)) for name, default in (("host", "localhost"), ("port", "5432"), ("dbname", "")))
 
 
 def is_served(settings: Settings) -> bool:

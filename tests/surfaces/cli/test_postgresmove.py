@@ -31,3 +31,17 @@ def test_commands_on_postgres(home: Path) -> None:
     assert refused.returncode == 1 and "database's own tools" in refused.stderr
     assert "of 1 owners" in run(home, url, "move", "--to", str(home.parent / "back.db")).stdout
     assert "bees in Porto" in run(home, str(home.parent / "back.db"), "search", "bees").stdout
+
+
+def test_a_move_from_nowhere_or_onto_itself(home: Path) -> None:
+    """A home that is not there is named, and no memory moves onto itself, in a file or a database; nothing is made."""
+    url, missing = postgres.empty_database(), home.parent / "mistyped"
+    refused = run(missing, "", "move", "--to", url)
+    assert refused.returncode != 0
+    assert str(missing / "memory.db") in refused.stderr
+    assert not missing.exists()
+    assert run(home, "", "add", "I keep bees in Porto.").returncode == 0
+    for source, target in (("", str(home / "memory.db")), (url, url)):
+        refused = run(home, source, "move", "--to", target)
+        assert refused.returncode != 0
+        assert "onto itself" in refused.stderr

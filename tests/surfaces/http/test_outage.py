@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.store import postgres
-from tests.surfaces.fleet import ask, eventually, server
+from tests.surfaces.fleet import KeptConnections, ask, eventually, server
+
+from engrams import build
+from engrams.clock import now
+from engrams.settings import load
+from engrams.types import Scope
 
 pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
 
@@ -28,3 +36,39 @@ def test_the_backlog_is_told_again_after_an_outage(tmp_path: Path) -> None:
         assert ask(address, "memories", {"text": "The kettle is red."}, "ann")
     assert sum("background work cannot be read: the database" in line for line in lines()) == 1
     assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_an_outage_is_told_soon_and_in_one_form(tmp_path: Path, keyed: bool) -> None:
+    """While no connection can be made, `/ready` and requests say so within seconds, with Retry-After; then all work again."""
+    relay, home = postgres.relayed(postgres.empty_database()), tmp_path / "home"
+    secret = ""
+    if keyed:
+        with closing(build.keys(load({"home": str(home), "store.url": relay.address}).settings)) as keys:
+            secret = keys.add("app", Scope(("user", "ann")), ("read", "write"), now())[1]
+    with server(home, relay.address) as address, closing(KeptConnections()) as connections:
+        assert connections.send(address, "GET", "/ready", "ann")[0] == 200
+        ask(address, "memories", {"text": "The kettle is blue."}, "ann")
+        relay.cut()
+        given = {"Authorization": f"Bearer {secret}"} if secret else {}
+        for path in ("/v1/memories", "/v1/stats"):
+            begun = time.monotonic()
+            status, text = connections.send(address, "GET", path, "ann", headers=given)
+            problem = json.loads(text)
+            assert (status, problem["title"]) == (503, "StoreError")
+            assert "connection failed" in problem["detail"]
+            assert "busy_seconds" not in problem["hint"]
+            assert int(connections.headers["retry-after"]) >= 1
+            assert time.monotonic() - begun < 5
+
+        def told() -> int:
+            return connections.send(address, "GET", "/ready", "ann")[0]
+
+        eventually(lambda: told() == 503)
+        begun = time.monotonic()
+        assert told() == 503
+        assert time.monotonic() - begun < 2
+        assert connections.headers["retry-after"]
+        relay.mend()
+        eventually(lambda: told() == 200, 5)
+        assert connections.send(address, "GET", "/v1/memories", "ann", headers=given)[0] == 200

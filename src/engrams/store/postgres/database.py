@@ -36,6 +36,8 @@ _ROUNDS = 20
 """Times that a transaction is run again where others were in its way."""
 _CUTS = 3
 """Times that a transaction is run again whose connection was cut."""
+_AWAY_SECONDS, _AGAIN_SECONDS = 2.0, 0.5
+"""Wait for a server that cannot be reached, and the time between attempts."""
 _BATCH_ROWS = 5_000
 KEEP_ALIVE: dict[str, Any] = {
     "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000
@@ -133,6 +135,7 @@ class PostgresDatabase:
         self._closed = False
         self._lock = threading.Lock()
         self._pool: ConnectionPool[PipelinedConnection] | None = None
+        self._problem: psycopg.Error | None = None
         register(self)
 
     @property
@@ -189,7 +192,7 @@ class PostgresDatabase:
     def _ask(self, owner: str | None, statements: Sequence[_Statement]) -> list[SentStatement]:
         pool = self._open_pool()
         for round in range(_CUTS + 1):
-            raw = _borrow(pool)
+            raw = self._borrow(pool)
             try:
                 # What is sent together is one transaction, also without BEGIN.
                 raw.send(_SET_UP, (*_name_role(owner), self._lock_timeout))
@@ -210,7 +213,7 @@ class PostgresDatabase:
     def _transaction(self, owner: Scope | None, mode: str = "") -> Iterator[OwnerConnection]:
         key = None if owner is None else owner.key
         pool = self._open_pool()
-        raw = _borrow(pool)
+        raw = self._borrow(pool)
         try:
             raw.send(f"BEGIN {mode}")
             raw.send(_SET_UP, (*_name_role(key), self._lock_timeout))
@@ -229,7 +232,7 @@ class PostgresDatabase:
         """Tell workers of new jobs; those not told look by themselves."""
         pool = self._open_pool()
         with suppress(psycopg.Error, psycopg_pool.PoolTimeout):
-            raw = _borrow(pool)
+            raw = self._borrow(pool)
             try:
                 for statement in NOTICE:
                     raw.send(statement)
@@ -248,13 +251,45 @@ class PostgresDatabase:
                     self.url,
                     connection_class=PipelinedConnection,
                     configure=self._start,
-                    kwargs={"autocommit": True, "context": _ADAPTERS, **KEEP_ALIVE},
+                    kwargs={"autocommit": True, "context": _ADAPTERS, "told": self._note_attempt, **KEEP_ALIVE},
                     min_size=1,
                     max_size=self._settings.connections,
                     timeout=max(self._settings.busy_seconds, 0.1),
+                    # Who waits asks for the next attempt; the pool's own come ever later in a long outage.
+                    reconnect_timeout=0.0,
                     open=True,
                 )
             return self._pool
+
+    def _note_attempt(self, problem: psycopg.Error | None) -> None:
+        self._problem = problem
+
+    def _borrow(self, pool: _Pool) -> PipelinedConnection:
+        """Lend a connection that the server has not ended.
+
+        OperationalError: the server cannot be reached. PoolTimeout: all are in use for long."""
+        begun, cut = time.monotonic(), False
+        while True:
+            waited = time.monotonic() - begun
+            left = max(pool.timeout - waited, 0.0)
+            try:
+                raw = pool.getconn(min(left, _AGAIN_SECONDS) if cut or self._is_away(pool) else left)
+            except psycopg_pool.PoolTimeout:
+                problem = self._problem
+                if problem is not None and self._is_away(pool) and waited >= min(pool.timeout, _AWAY_SECONDS) - _AGAIN_SECONDS:
+                    raise problem from None
+                if waited >= pool.timeout - _AGAIN_SECONDS:
+                    raise
+                continue
+            if not _is_cut(raw):
+                return raw
+            cut = True
+            raw.close()
+            pool.putconn(raw)
+
+    def _is_away(self, pool: _Pool) -> bool:
+        """Test whether the last attempt to connect failed, and no connection is left."""
+        return self._problem is not None and pool.get_stats()["pool_size"] <= 1
 
     def _start(self, raw: PipelinedConnection) -> None:
         raw.prepares = self._settings.prepare
@@ -286,13 +321,6 @@ class PostgresDatabase:
         """Drop the parent's connections without closing them in the child."""
         _abandoned.append(self._pool)
         self._pool, self._lock = None, threading.Lock()
-
-
-def _borrow(pool: _Pool) -> PipelinedConnection:
-    while _is_cut(raw := pool.getconn()):
-        raw.close()
-        pool.putconn(raw)
-    return raw
 
 
 def _is_cut(raw: PipelinedConnection) -> bool:

@@ -66,7 +66,7 @@ def map_errors(place: str) -> Iterator[None]:
 
 def to_engrams_error(problem: Exception, place: str) -> EngramsError:
     """Engrams error for one of the driver."""
-    told = str(problem).strip().split("\n")[0]
+    told = str(problem).strip().split("\n")[0].rstrip(".")
     match problem:
         case errors.UniqueViolation():
             return ConflictError(f"It exists already: {told}.")

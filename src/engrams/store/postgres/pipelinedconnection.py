@@ -5,7 +5,7 @@ It drives libpq through ``psycopg.pq``: psycopg's cursors take three times as lo
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
@@ -59,6 +59,19 @@ class PipelinedConnection(psycopg.Connection[Row]):
 
     Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to somebody else. After an error it is
     of no use: nobody knows then which statements have a name."""
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **options: Any) -> PipelinedConnection:
+        """Connect as psycopg does.
+        ``told``: an option more; it is called with the error that keeps from it, or None."""
+        told: Callable[[psycopg.Error | None], object] = options.pop("told")
+        try:
+            made = super().connect(conninfo, **options)
+        except psycopg.Error as problem:
+            told(problem)
+            raise
+        told(None)
+        return made
 
     prepares = True
     """False: no statement gets a name."""

@@ -31,6 +31,8 @@ _JOBS = (
 )  # fmt: skip
 _LINKED = ("move_history", "move_quotes", "move_vectors")
 _FLAGS = ("question", "dated")
+_SHOWN = 5
+"""Differing memories that an error names."""
 _EXACT = 1 << 50
 """Whole numbers below are the same as real ones."""
 
@@ -49,7 +51,8 @@ def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, 
         before, total = _digest(source, owner)
         there, held = _digest(target, owner)
         if held and there != before:
-            raise ConflictError(f"{owner.key} has other memory there already.", hint="Move into an empty store.")
+            told = _describe_difference(_read_owner(source, owner), _read_owner(target, owner))
+            raise ConflictError(f"{owner.key} has other memory there already: {told}.", hint="Move into an empty store.")
         if there != before:
             rows = _read_owner(source, owner)
             target.write(owner, _write_owner, target.dialect, owner, rows)
@@ -82,6 +85,16 @@ def _digest(store: SqlStore, owner: Scope) -> tuple[str, int]:
             digest.update(row.encode("utf-8", "surrogatepass"))
         digest.update(f"{table} {len(rows[table])}".encode())
     return digest.hexdigest(), len(rows["records"])
+
+
+def _describe_difference(here: dict[str, list[tuple[Any, ...]]], there: dict[str, list[tuple[Any, ...]]]) -> str:
+    """Name some memories that differ; where none does, the tables that do."""
+    place = _RECORD.index("id")
+    mine, theirs = ({row[place]: _to_text(row) for row in rows["records"]} for rows in (here, there))
+    if found := sorted(id for id in mine.keys() | theirs.keys() if mine.get(id) != theirs.get(id)):
+        return f"{len(found):,} memories differ ({', '.join(found[:_SHOWN])}{', …' if len(found) > _SHOWN else ''})"
+    tables = [name for name, rows in here.items() if sorted(map(_to_text, rows)) != sorted(map(_to_text, there[name]))]
+    return f"{', '.join(name.removeprefix('move_') for name in tables) or 'the order of memories'} differ"
 
 
 def _to_text(row: Sequence[Any]) -> str:

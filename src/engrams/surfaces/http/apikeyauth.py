@@ -22,6 +22,7 @@ from engrams.settings import QuotaSettings
 from engrams.surfaces.http.permissiontable import OPEN, PROXY, OperationPermission, find_permission
 from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.rest.errors import make_problem
+from engrams.surfaces.http.telemetry import to_problem
 
 if TYPE_CHECKING:
     from engrams.build import AuditLog
@@ -59,7 +60,8 @@ class ApiKeyMiddleware:
             if answer is None and key is not None and self._rates.is_limited(key):
                 answer = await asyncio.to_thread(_find_excess, self._rates, act, key)
         except StoreError as fault:
-            answer = _to_response(act, 503, "Service Unavailable", fault.message, fault.hint)
+            relayed = act.right == PROXY
+            answer = _to_response(act, 503, "Service Unavailable", fault.message, fault.hint, 1) if relayed else to_problem(fault)
             await answer(scope, receive, send)
             return
         if answer is not None:

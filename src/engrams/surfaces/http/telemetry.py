@@ -148,7 +148,7 @@ def to_problem(fault: errors.EngramsError) -> Response:
             status = 507
         else:
             headers["retry-after"] = str(math.ceil(fault.retry_after))
-    elif isinstance(fault, errors.ClosedError):
+    elif isinstance(fault, errors.ClosedError | errors.StoreError):
         headers["retry-after"] = "1"
     body = {
         "type": "about:blank",

@@ -90,7 +90,7 @@ def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> di
 
 
 def _require_apart(here: Settings, there: Settings) -> None:
-    """Refuse a source that is not there, and a move of memory onto itself."""
+    """Refuse a missing source, and a move onto itself."""
     home = here.home.expanduser()
     # A home may hold keys and logs, and no memory yet.
     has_home = not here.store.url and home.is_dir() and any(home.iterdir())

@@ -288,7 +288,7 @@ class PostgresDatabase:
             pool.putconn(raw)
 
     def _is_away(self, pool: _Pool) -> bool:
-        """Test whether the last attempt to connect failed, and no connection is left."""
+        """Test whether connecting failed last, and no connection is left."""
         return self._problem is not None and pool.get_stats()["pool_size"] <= 1
 
     def _start(self, raw: PipelinedConnection) -> None:

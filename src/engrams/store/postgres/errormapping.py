@@ -46,7 +46,7 @@ def read_address(url: str) -> dict[str, Any]:
 
 
 def name_place(url: str) -> str:
-    """Name the database of an address, without what is secret. SettingsError: it is none."""
+    """Name an address' database, without secrets. SettingsError: it is none."""
     named = read_address(url)
     return f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
 

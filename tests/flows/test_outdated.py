@@ -148,6 +148,38 @@ def test_profile_tells_its_doubts(tmp_path: Path) -> None:
         assert after.version != before.version
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "doubted", "kept"),
+    [
+        ("I'm a nurse at St. Mary's", "handed in my notice, done with the hospital", ["is a nurse", "works at St"], []),
+        ("I have a dog and I have a cat.", "the pets are gone, they live with my ex now", ["a dog", "a cat"], []),
+        ("I work as a nurse and I love climbing.", "I'm no longer in nursing, studying law now", ["as a nurse"], ["climbing"]),
+        ("I live in Riga and I have a dog.", "so, new town, new flat: Vilnius it is, since March", ["in Riga"], ["dog"]),
+        ("My girlfriend Mia is a painter and I live in Paris.", "Mia and I broke up", [], ["in Paris"]),
+        ("I live in Paris and I have a dog called Bruno.", "I moved to Berlin.", [], ["Bruno"]),
+        ("I live in Paris and I have a dog called Bruno.", "Bruno died yesterday", ["Bruno"], ["in Paris"]),
+    ],
+)
+def test_doubt_falls_on_what_the_later_statement_is_about(home: Path, old: str, new: str, doubted: list[str], kept: list[str]) -> None:
+    """At the defaults, of a message with more than one fact the profile doubts only those that the later one is about."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, old, new)
+        lines = memory.context("Hello", scope=ME).prefix.splitlines()
+    told = {line: "may be outdated" in line for line in lines if "(said 2025-01-06" in line}
+    assert all([doubt for line, doubt in told.items() if part in line] == [True] for part in doubted)
+    assert all([doubt for line, doubt in told.items() if part in line] == [False] for part in kept)
+
+
+def test_marked_message_is_shown_where_no_fact_shows_the_mark(home: Path) -> None:
+    """A context tells the doubt with the message itself, where the profile lists its facts without one."""
+    old, new = "I work at Acme and I live in Paris.", "so, everything changed: new country, new job"
+    with engrams.open(home=home, jobs__workers=0, write__changes__mark_at=0.6) as memory:
+        say(memory, old, new, days=60)
+        shown = memory.context(old, scope=ME)
+    assert "may be outdated" not in shown.prefix
+    assert f"{old} (may be outdated, see 2025-03-07)" in shown.text
+
+
 def test_change_ends_only_its_own(tmp_path: Path) -> None:
     """What else was said in the same message stays current."""
     with open_eager(tmp_path) as memory:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from engrams.ports import RecordQuery
 from engrams.read.correctedwords import mask_corrected
+from engrams.read.promptrendering import DOUBTED, is_doubtful
 from engrams.read.readrequest import ReadDeps, ReadRequest
 from engrams.text.acknowledgements import is_acknowledgement, is_answer
 from engrams.text.terms import terms
@@ -45,13 +46,18 @@ def with_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -
 
 
 def drop_shown(hits: Iterable[Hit], records: Iterable[Record], profile: Iterable[Record]) -> list[Hit]:
-    """Leave out records shown elsewhere, and turns that the profile repeats."""
+    """Leave out records shown elsewhere, and turns that the profile repeats.
+    A turn that may be outdated stays if the profile does not say so of its facts."""
     shown = {record.id for record in records}
     said: dict[str, set[str]] = {}
-    for fact in profile:
+    told = list(profile)
+    doubted = {item.source for fact in told if DOUBTED in fact.meta for item in fact.evidence}
+    hits = [hit for hit in hits if hit.record.id not in shown]
+    untold = {hit.record.id for hit in hits if hit.outdated and is_doubtful(hit.outdated)} - doubted
+    for fact in told:
         for item in fact.evidence:
             said.setdefault(item.source, set()).update(terms(f"{fact.text} {fact.subject}"))
-    return [hit for hit in hits if hit.record.id not in shown and not _is_said(hit.record, said)]
+    return [hit for hit in hits if hit.record.id in untold or not _is_said(hit.record, said)]
 
 
 def _is_said(turn: Record, said: dict[str, set[str]]) -> bool:

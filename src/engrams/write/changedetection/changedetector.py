@@ -20,6 +20,7 @@ from engrams.write.rules.storymarks import find_story
 _Facts: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""
 _SAID = (Kind.TURN, Kind.NOTE)
+_HEARD = (Status.ACTIVE, Status.SUPERSEDED)
 _NEAREST = 10
 _LATEST = 3
 # Taken beside the nearest: the message itself and what is no candidate are among them.
@@ -67,7 +68,8 @@ class ChangeDetector:
     def apply(self, detection: Detection, changes: DigestChangeSet) -> None:
         """Close or mark what new statements end, in their order.
 
-        A statement that says something else besides is only marked; of its facts, that of the clause that ends is closed or marked too."""
+        A statement that says something else besides is only marked; of its facts, those of the words that end are closed or marked too.
+        Where a rule has ended one of its facts already, the others still hold, and nothing is marked."""
         facts = self._find_facts([one for record, detected in detection if detected for one in (record, *(each.old for each in detected))])
         for record, detected in detection:
             self._end(record, detected, changes, facts)
@@ -75,18 +77,41 @@ class ChangeDetector:
     def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet, facts: _Facts) -> None:
         told = facts[record.id] if detected else ()
         for found in detected:
-            if found.probability < self._settings.close_at and _is_other_slot(facts[found.old.id], told, record.text):
+            said = changes.add_stored(facts[found.old.id])
+            open_ = [fact for fact in said if fact.status is Status.ACTIVE]
+            if found.probability < self._settings.close_at and _is_other_slot(open_, told, record.text):
+                continue
+            if open_ and not {record.id, *(fact.id for fact in told)}.isdisjoint(fact.superseded_by for fact in said):
                 continue
             reason = f"a later statement ends it, probability {found.probability:.2f}"
             certain = found.probability >= self._settings.close_at
-            ended, others = _split_facts(found, changes, facts)
-            whole = certain and not (found.partly or others)
-            for fact in ended:
-                if certain:
+            meant = self._find_meant(record, found, open_)
+            closes = certain and len(meant) == 1
+            for fact in meant:
+                if closes:
                     changes.end_by_turn(fact, record, reason)
                 else:
                     changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, found.probability)
+            whole = certain and not found.partly and (not open_ or (closes and len(open_) == 1))
             changes.link(record.id, found.old.id, EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE, found.probability)
+
+    def _find_meant(self, record: Record, found: DetectedChange, open_: Sequence[Record]) -> list[Record]:
+        """Find the facts in the words that end; none if unclear.
+
+        They stand in the clause that ends. Where that says much more, or several things, the words of each are judged beside the rest of
+        it: the likeliest are meant, and those half as likely."""
+        clause, quotes = set(terms(found.clause)), {fact.id: _find_quote(fact, found.old) for fact in open_}
+        inside = [quote for quote in dict.fromkeys(quotes.values()) if quote and set(terms(quote)) <= clause]
+        rest = _remove_quotes(found.clause, inside)
+        if len(inside) > 1 or 2 * len(terms(rest)) > len(clause):
+            _, speaker, said_at = _to_message(found.old)
+            parts = [(words, speaker, said_at) for words in (*inside, rest)]
+            asked = MessageTask(self._messages, [(_to_message(record), parts)])
+            chances = [judged.probability if judged else 0.0 for judged in judge_messages(asked)[0]]
+            likely = {words: chance for words, chance in zip((*inside, rest), chances, strict=True) if 2 * chance >= max(chances)}
+            sure = sum(likely.values()) >= self._settings.mark_at
+            inside = [quote for quote in inside if sure and any(one in quote for one in likely if one)]
+        return [fact for fact in open_ if quotes[fact.id] in inside]
 
     def _ask_news(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
         """Ask which messages may be news.
@@ -151,20 +176,21 @@ class ChangeDetector:
         if not facts:
             return facts
         reach, most = scopes_in_reach(sources[0].scope.owner), _MOST_FACTS * len(facts)
-        for fact in self._store.find(RecordQuery(reach, STATEMENTS, sources=tuple(facts), limit=most)).records:
+        for fact in self._store.find(RecordQuery(reach, STATEMENTS, _HEARD, sources=tuple(facts), limit=most)).records:
             for source in {quote.source for quote in fact.evidence} & facts.keys():
                 if len(facts[source]) < _MOST_FACTS:
                     facts[source].append(fact)
         return facts
 
 
-def _split_facts(found: DetectedChange, changes: DigestChangeSet, facts: _Facts) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Split the open facts into those that end and those that stay.
-    All stay where it is not clear which one is meant."""
-    open_ = [fact for fact in changes.add_stored(facts[found.old.id]) if fact.status is Status.ACTIVE]
-    own = set(terms(found.clause))
-    meant = [fact for fact in open_ if any(set(terms(quote.quote)) <= own for quote in fact.evidence if quote.source == found.old.id)]
-    return (meant, [fact for fact in open_ if fact not in meant]) if len(meant) == 1 else ((), open_)
+def _find_quote(fact: Record, source: Record) -> str:
+    return next((quote.quote for quote in fact.evidence if quote.source == source.id), "")
+
+
+def _remove_quotes(text: str, quotes: Sequence[str]) -> str:
+    for quote in quotes:
+        text = text.replace(quote, " ")
+    return text.strip()
 
 
 def _to_message(record: Record) -> Message:

@@ -45,3 +45,28 @@ def test_a_move_from_nowhere_or_onto_itself(home: Path) -> None:
         refused = run(home, source, "move", "--to", target)
         assert refused.returncode != 0
         assert "onto itself" in refused.stderr
+
+
+def test_a_doctor_mends_counts_and_vectors(home: Path) -> None:
+    """Counts and vectors that were lost are told; `--repair` counts again for each owner, and asks for the vectors, which a job makes."""
+    import psycopg
+
+    url, embedder = postgres.empty_database(), ("--set", "embed.provider=builtin", "--set", "jobs.workers=0")
+    for text in ("I keep bees in Porto.", "My boat is called Wren."):
+        assert run(home, url, "add", text, *embedder).returncode == 0
+    with psycopg.connect(url, autocommit=True) as connection:
+        vectors, tallies = "SELECT count(*) FROM engrams.vectors", "SELECT * FROM engrams.tallies ORDER BY 1, 2, 3, 4, 5, 6, 7"
+        before = connection.execute(vectors.encode()).fetchall(), connection.execute(tallies.encode()).fetchall()
+        connection.execute("DELETE FROM engrams.vectors; UPDATE engrams.tallies SET total = total + 5")
+        connection.execute("INSERT INTO engrams.tallies SELECT 'user/nobody', 'user/nobody', kind, layer, tier, status, speaker, 1, 1 "
+            "FROM engrams.tallies LIMIT 1")  # fmt: skip
+        told = run(home, url, "doctor", *embedder)
+        assert told.returncode == 1
+        assert "counts of records are wrong" in told.stdout
+        assert "3 memories have no vector" in told.stdout
+        mended = run(home, url, "doctor", "--repair", *embedder)
+        assert mended.returncode == 0
+        assert "counted again" in mended.stdout
+        assert run(home, url, "status", "--wait", *embedder[:2]).returncode == 0
+        assert (connection.execute(vectors.encode()).fetchall(), connection.execute(tallies.encode()).fetchall()) == before
+    assert "no vector" not in run(home, url, "doctor", *embedder).stdout

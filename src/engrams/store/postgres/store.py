@@ -17,12 +17,13 @@ from engrams.store.postgres.jobnotices import JobNoticeListener
 from engrams.store.postgres.keptreads import MARK, MarkedReads, OwnerReadCache, read_commit
 from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
 from engrams.store.sql import jobqueue, linkqueries, recordqueries
-from engrams.store.sql.namedqueries import SqlConnection, fetch_first, fetch_one
+from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one
 from engrams.store.sql.rowconversion import decode_record, is_short
 from engrams.store.sql.store import SqlStore
 from engrams.types import Edge, EdgeType, Json, Record, Scope
 
 _following = threading.Lock()
+_COUNTED_OWNERS = "SELECT owner FROM owners UNION SELECT owner FROM tallies ORDER BY owner"
 _CLAIMS, _CLAIM_SECONDS = 100, 0.005
 """Looks for a job while others are at it, and the time between them."""
 
@@ -141,16 +142,22 @@ class PostgresStore(SqlStore):
             time.sleep(_CLAIM_SECONDS)
         return None
 
-    def check(self, repair: bool) -> Mapping[str, Json]:  # noqa: ARG002
-        """Check the counts of records.
+    def check(self, repair: bool) -> Mapping[str, Json]:
+        """Check the counts of records; ``repair``: count them again.
 
-        Nothing is repaired: the server looks after its files."""
+        Nothing else is repaired: the server looks after its files."""
         with self._database.reading(None) as connection:
             problems, size, rows = _look(connection)
+            owners = [Scope.parse(key) for (key,) in fetch_composed(connection, _COUNTED_OWNERS, ())] if problems and repair else []
+        for owner in owners:
+            self._database.write(owner, _recount)
+        if owners:
+            with self._database.reading(None) as connection:
+                left, size, rows = _look(connection)
         return {
-            "ok": not problems,
+            "ok": not (left if owners else problems),
             "problems": problems,
-            "repaired": [],
+            "repaired": ["Records were counted again."] if owners else [],
             "path": self._database.label,
             "bytes": size,
             "rows": rows,
@@ -178,6 +185,13 @@ def _open_database(url: str, settings: StoreSettings) -> PostgresDatabase:
     database = PostgresDatabase(url, settings)
     require_schema(url, database.label)
     return database
+
+
+def _recount(connection: SqlConnection) -> None:
+    """Count an owner's records again, while nobody changes them."""
+    fetch_one(connection, "lock_owner")
+    execute(connection, "clear_tallies")
+    execute(connection, "fill_tallies")
 
 
 def _look(connection: SqlConnection) -> tuple[list[Json], int, dict[str, Json]]:

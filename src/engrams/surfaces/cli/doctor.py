@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import EngramsError, StoreError, install_hint
+from engrams.ports import EMBED, JobSpec
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.resultoutput import clean, emit, paint, say
 from engrams.surfaces.cli.runningserver import find_server
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 app = new_app()
 
 _LOW, _FULL = 1_000_000_000, 100_000_000
+_COUNTED = 1_000
+"""Memories without a vector that are counted, at most."""
 _EXTRAS = {
     "server": ("fastapi", "uvicorn"),
     "local": ("onnxruntime", "tokenizers"),
@@ -207,6 +210,7 @@ def _check_engine(
             Path(found["losses"]).unlink(missing_ok=True)
         hint = "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this warning."
         yield DoctorCheckResult("lost", "info" if accept else "fail", "\n      ".join(found["lost"]), "Accepted." if accept else hint)
+    yield from _check_vectors(engine, repair=repair)
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
@@ -216,6 +220,23 @@ def _check_engine(
     yield from _check_cosines(engine, settings)
     yield _check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
+
+
+def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorCheckResult]:
+    """Tell how many memories have no vector; ``repair`` asks for these."""
+    card = engine.embedder.card
+    missing = len(engine.store.missing(card.id, "", _COUNTED)) if card.dimension else 0
+    if not missing:
+        return
+    told = f"{missing:,}{' or more' if missing == _COUNTED else ''} memories have no vector of {card.id}, and are found by words alone"
+    waits = any(engine.status()["jobs"].get(EMBED, {}).get(state) for state in ("waiting", "running"))
+    if repair and not waits:
+        engine.store.enqueue((JobSpec(EMBED, card.id),), engine.now())
+        waits = True
+    if waits:
+        yield DoctorCheckResult("vectors", "info", told, "A job makes them: a running server, `engrams work` or `engrams status --wait`.")
+    else:
+        yield DoctorCheckResult("vectors", "warn", told, "engrams doctor --repair has them made.")
 
 
 def _check_vault(files: Mapping[str, Any]) -> DoctorCheckResult:

@@ -21,7 +21,7 @@ Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conf
 
 # A channel ranks below another if its trust is lower by more than this: user over assistant, not user over import.
 MARGIN = 0.2
-_RECENT = timedelta(days=366)
+_RECENT, _JUST = timedelta(days=366), timedelta(days=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], know
         if is_ending(record) and is_affirmative(record) == candidate.polarity and _is_same_thing(candidate.object, record.object)
     ]
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
-    if contrary and not (values and candidate.single):
+    if contrary and not (values and candidate.single and candidate.polarity):
         return _replace_targets(candidate, contrary, "the contrary was known")
     if not candidate.polarity:
         return ReconciliationResult("add", candidate, reason="denies nothing known")
@@ -252,8 +252,12 @@ def _find_moment(candidate: CandidateStatement, latest: Record) -> datetime | No
 
     A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling."""
     moment, said = candidate.effective_at or candidate.said_at, candidate.said_at
+    if moment is None or said is None or latest.recorded_at > said:
+        return moment
+    changes = candidate.effect in ("changes", "ends") or canonical_predicate(candidate.predicate) in ("left", "sold")
     timeless = latest.valid_from is None or latest.valid_from == latest.recorded_at
-    if moment and said and timeless and candidate.effect == "changes" and latest.recorded_at <= said and said - moment < _RECENT:
+    # "I got laid off last summer" names no job: that of today may be another one.
+    if changes and timeless and said - moment < (_RECENT if candidate.object else _JUST):
         return said
     return moment
 

@@ -94,7 +94,13 @@ def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> ClauseM
     if (
         clause.tense == "used"
         or "no longer" in clause.adverbs
-        or (clause.negated and any(word.lower in ("anymore", "longer") for word in clause.rest))
+        or (
+            clause.negated
+            and (
+                any(word.lower in ("anymore", "longer") for word in clause.rest)
+                or [word.lower for word in clause.rest[-2:]] == ["any", "more"]
+            )
+        )
     ):
         return replace(reading, effect="ends", polarity=True)
     if past and reading.predicate in ("job", "lives_in", "works_at", "is_a", "diet", "marital_status", "trait") and not reading.event:

@@ -24,6 +24,10 @@ _QUANTITIES = word_set(
     "all both everyone many most people some one two three four five six seven eight nine ten twelve twenty life things work"
 )
 _EFFECTS = frozenset(("brings", "feels", "gives", "helps", "keeps", "lets", "makes", "means"))
+_TIMES = word_set("""
+    last yesterday today tonight week weekend month year monday tuesday wednesday thursday friday saturday sunday january february march
+    april may june july august september october november december spring summer autumn fall winter ago later
+    """)
 _DAYS = frozenset(("last", "today", "tomorrow", "tonight", "yesterday"))
 _HEDGING = frozenset(("guess", "reckon", "suppose", "think"))
 _RELATIVE = frozenset(("where", "which", "who", "when"))
@@ -167,8 +171,13 @@ def _starts_statement(words: Sequence[ClauseToken], at: int) -> bool:
 
 def _starts_timed(words: Sequence[ClauseToken], at: int) -> bool:
     """True for a time before a subject: ``, last Sunday we``."""
-    subject = next((word.lower for word in words[at : at + 5] if word.lower not in LEAD), "")
-    return subject in PRONOUN and subject not in ("that", "this", "these", "those", "who", "what")
+    place = next((i for i in range(at, min(at + 6, len(words))) if words[i].lower not in LEAD and not words[i].text[0].isdigit()), at)
+    subject = words[place].lower
+    if subject in PRONOUN:
+        return subject not in ("that", "this", "these", "those", "who", "what")
+    if not any(word.text[0].isdigit() or word.lower in _TIMES for word in words[at:place]):
+        return False
+    return _starts_clause(words, place) or _tells_past(words, place - 1) or _starts_predicate(words, place)
 
 
 def _tells_past(words: Sequence[ClauseToken], at: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -97,3 +97,95 @@ def test_a_dream_come_true_is_a_fact(said: str, home: str) -> None:
     """Words such as dream do not hide what is real, nor does a tale what was said before it."""
     facts = tell("I live in Berlin.", said)
     assert facts["The user lives in Berlin"] == "superseded" and facts[home] == "active"
+
+
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("I got fired from Deloitte this morning.", "superseded"),
+        ("I got laid off this morning.", "superseded"),
+        ("I got fired from Deloitte today.", "superseded"),
+        ("I quit my job at Deloitte yesterday.", "superseded"),
+        ("I got laid off in 2019.", "active"),
+    ],
+)
+def test_what_is_told_later_about_a_change_wins(said: str, end: str) -> None:
+    """A job told at 14:00 ends by the firing of that morning, told at 14:05; not by one of years ago."""
+    facts = tell((FIRST, "I work at Deloitte."), (FIRST + timedelta(minutes=5), said))
+    assert facts["The user works at Deloitte"] == end
+    assert end == "active" or "active" in [status for text, status in facts.items() if "works" not in text]
+
+
+def test_two_changes_in_one_sentence() -> None:
+    """The old job ends beside the new one, also where the month of leaving lies before the telling of the job."""
+    for when in (LATER, FIRST + timedelta(days=3)):
+        facts = tell("I work at Siemens.", (when, "I left Siemens in March and joined Bosch."))
+        assert facts["The user works at Siemens"] == "superseded"
+        assert facts["The user joined Bosch"] == "active"
+
+
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("In 2019 I moved to Kiel and in 2022 I married Jo", ["The user married Jo in 2022", "The user moved to Kiel in 2019"]),
+        ("On Monday I started at Lidl and last Sunday my aunt Rosa died", ["The user started at Lidl on 29 December 2025"]),
+        (
+            "In 2018 I graduated from MIT and in 2020 I moved to Oslo.",
+            ["The user graduated from MIT in 2018", "The user moved to Oslo in 2020"],
+        ),
+        (
+            "On 3 March I adopted a cat and on 5 May my sister Anna got married.",
+            ["The user adopted a cat on 3 March 2025", "The user's sister Anna got married on 5 May 2025", "The user's sister is Anna"],
+        ),
+        ("I met Anna and the wounded dog in 2020", ["The user met Anna and the wounded dog in 2020"]),
+    ],
+)
+def test_each_dated_clause_has_its_own_date(said: str, facts: list[str]) -> None:
+    """Two clauses with a date each become two facts, none with the other's date."""
+    assert current(said) == facts
+
+
+@pytest.mark.parametrize(
+    ("said", "denied", "was"),
+    [
+        ("I work at Google", "I don't work at Google", "The user works at Google"),
+        ("I live in Paris", "I don't live in Paris", "The user lives in Paris"),
+        ("I work at Google", "I was wrong about what I told you: I don't work at Google", "The user works at Google"),
+        ("I'm vegan", "I'm not vegan any more", "The user is vegan"),
+        ("I'm vegan", "I'm not vegan anymore", "The user is vegan"),
+    ],
+)
+def test_a_later_denial_ends_what_it_denies(said: str, denied: str, was: str) -> None:
+    """What is denied in so many words is not current any more; another value stays."""
+    assert tell(said, denied)[was] == "superseded"
+    assert tell("I work at Bosch", "I don't work at Google")["The user works at Bosch"] == "active"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["We go every weekend.", "We meet on Sundays.", "I left Leeds at 6 this morning."],
+)
+def test_a_cut_fact_is_not_made(said: str) -> None:
+    """Without place or company no fact is made of a time."""
+    assert tell(said) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("Our book club meets on Sundays", "The user's book club meets on Sundays"),
+        ("I've been working at Bosch since March.", "The user has been working at Bosch since March 2025"),
+        ("I live in Lyon btw", "The user lives in Lyon"),
+    ],
+)
+def test_a_whole_fact_is_made(said: str, fact: str) -> None:
+    """A thing that meets on a day, a month with its year, a home without fillers."""
+    assert tell(said) == {fact: "active"}
+
+
+def test_years_are_those_of_the_calendar() -> None:
+    """Forty years before 2 January 2026 is 2 January 1986."""
+    with temp_engine(jobs__workers=0) as engine:
+        engine.add(Turn("I have been married for 40 years.", "user", "", FIRST), scope=ANN)
+        (fact,) = [record for record in engine.list(scope=ANN).records if record.evidence]
+        assert fact.valid_from == FIRST.replace(year=1986)

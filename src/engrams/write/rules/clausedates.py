@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -35,6 +36,8 @@ _ROMANCE_DAY = re.compile(
     re.IGNORECASE,
 )
 _OF_DAY = re.compile(r"\b(?!partir|noche|nuit|matin|soir|tarde|mañana)[^\W\d_]{3,}\s+(?:du|del)\s+$", re.IGNORECASE)
+_SINCE_MONTH = re.compile(rf"since (?:{'|'.join(_MONTHS)})", re.IGNORECASE)
+_AT = re.compile(r"^at\b|\bat\s+$", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$", re.IGNORECASE)
 _VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
@@ -72,7 +75,8 @@ _WEEK = timedelta(days=7)
 _WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
 _MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
 _MONTHLY = timedelta(days=62)
-_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "decade": 3653}
+_DAYS = {"day": 1, "week": 7}
+_CALENDAR = {"month": 1, "year": 12, "decade": 120}
 
 
 def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
@@ -194,10 +198,11 @@ def duration_start(text: str, said: datetime) -> datetime | None:
     if match is None:
         return None
     number = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1].lower()]
-    try:
-        return said - timedelta(days=number * _DAYS[match[2].lower()])
-    except OverflowError:
-        return None
+    unit = match[2].lower()
+    if unit in _DAYS:
+        return said - timedelta(days=number * _DAYS[unit])
+    year, month = divmod(said.year * 12 + said.month - 1 - number * _CALENDAR[unit], 12)
+    return said.replace(year=year, month=month + 1, day=min(said.day, monthrange(year, month + 1)[1])) if year > 0 else None
 
 
 def spell_out(span: TimeSpan, before: str) -> str:
@@ -211,7 +216,7 @@ def spell_out(span: TimeSpan, before: str) -> str:
         unit = f"{_MONTHS[last.month - 1]} {last.year}" if part[1].lower() == "month" else str(last.year)
         return f"{words[: part.start()]}{'' if words[: part.start()].endswith('of ') else 'in '}{unit}"
     if _YEAR.search(words) or words.lower() in _VAGUE or span.start.year < 2 or (span.grain == "range" and "ago" not in words.lower()):
-        return words
+        return f"{words} {span.start.year}" if _SINCE_MONTH.fullmatch(words) and span.start.year > 1 else words
     own = re.match(r"(?:on|in|at|by|since|until|during)\s+", words, re.IGNORECASE)
     given = _PREPOSITION.search(before)
     date = span.start
@@ -221,7 +226,7 @@ def spell_out(span: TimeSpan, before: str) -> str:
             clock = re.search(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)?", words, re.IGNORECASE)
             lead = (
                 f"at {clock[0].strip()} on "
-                if clock and re.search(r"\d", words) and ("m" in clock[0].lower() or ":" in clock[0])
+                if clock and ("m" in clock[0].lower() or ":" in clock[0] or _AT.search(words) or _AT.search(before))
                 else "on "
             )
             text = f"{lead}{date.day} {_MONTHS[date.month - 1]} {date.year}"

@@ -20,6 +20,14 @@ _WISHES = re.compile(
 )
 
 
+_BARE = re.compile(r"[^'’]{1,80}? (?:goes|meets|comes|met|came)(?: |$)")
+_TIMES = re.compile(
+    r"(?:(?:on|in|at|every|each|most|some|other|second|the|days?|weeks?|weekends?|months?|years?|nights?|mornings?|evenings?|afternoons?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|and|,)(?:\s|$))+",
+    re.IGNORECASE,
+)
+
+
 def is_sound(candidate: CandidateStatement) -> bool:
     """Check that a statement is a whole one, free of markup."""
     text, value = candidate.text.strip(), candidate.object.strip()
@@ -34,7 +42,13 @@ def _is_cut(text: str) -> bool:
     """True for a piece of a quotation, bracket or list."""
     if text.count('"') % 2 or text.count("“") != text.count("”") or text.count("(") != text.count(")"):
         return True
-    return (text.count("'") == 1 and text.endswith("'")) or _is_cut_list(text)
+    return (text.count("'") == 1 and text.endswith("'")) or _is_cut_list(text) or _is_bare(text)
+
+
+def _is_bare(text: str) -> bool:
+    """True for "the user goes every weekend": not where, nor with whom."""
+    found = _BARE.match(text)
+    return found is not None and _TIMES.fullmatch(text, found.end()) is not None
 
 
 def _is_cut_list(text: str) -> bool:

@@ -250,16 +250,13 @@ def find_conflict(candidate: CandidateStatement, targets: list[Record]) -> Recon
 def _find_moment(candidate: CandidateStatement, latest: Record) -> datetime | None:
     """Return when a statement holds, for comparison with the latest known one.
 
-    A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling."""
+    A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling.
+    One that names no value ("I got laid off") has to be of the last days."""
     moment, said = candidate.effective_at or candidate.said_at, candidate.said_at
-    if moment is None or said is None or latest.recorded_at > said:
+    if moment is None or said is None or latest.recorded_at > said or latest.valid_from not in (None, latest.recorded_at):
         return moment
     changes = candidate.effect in ("changes", "ends") or canonical_predicate(candidate.predicate) in ("left", "sold")
-    timeless = latest.valid_from is None or latest.valid_from == latest.recorded_at
-    # "I got laid off last summer" names no job: that of today may be another one.
-    if changes and timeless and said - moment < (_RECENT if candidate.object else _JUST):
-        return said
-    return moment
+    return said if changes and said - moment < (_RECENT if candidate.object else _JUST) else moment
 
 
 def _holds_until(record: Record) -> datetime:

@@ -16,7 +16,7 @@ _FORMS: list[tuple[str, ...]] = [
         "ends",
     ),
     ("lives_in", "home", rf"我(?:们)?{_ADVERBS}搬(?:家)?(?:到|去)了?(?P<o>[^，。！？了]+)", "{s}搬到了{o}", "changes"),
-    ("lives_in", "home", rf"我{_ADVERBS}(?:住在?|家在|定居在?)(?P<o>[^，。！？]+)", "{s}住在{o}"),
+    ("lives_in", "home", rf"我{_ADVERBS}(?:住在?|家在|定居在?)(?P<o>[^，。！？了过着的得][^，。！？]*)", "{s}住在{o}"),
     ("works_at", "work", rf"我{_ADVERBS}在(?P<o>[^，。！？]+?)(?:工作|上班)", "{s}在{o}工作"),
     ("works_at", "work", rf"我{_ADVERBS}(?:加入|入职)了?(?P<o>[^，。！？了]+)", "{s}加入了{o}", "changes"),
     ("is_named", "identity", r"我(?:的名字)?(?:叫|是叫)(?P<o>[^，。！？]{1,12})|我的名字是(?P<n>[^，。！？]{1,12})", "{s}叫{o}"),

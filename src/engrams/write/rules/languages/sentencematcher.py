@@ -19,6 +19,7 @@ from engrams.write.rules.languages.german import GERMAN
 from engrams.write.rules.languages.languagetable import LanguageTable
 from engrams.write.rules.languages.otherwords import find_others
 from engrams.write.rules.languages.spanish import SPANISH
+from engrams.write.rules.languages.unsettled import find_clause, is_unsettled
 from engrams.write.rules.sentencesegmenter import split_sentences
 from engrams.write.wordlist import word_set
 
@@ -96,7 +97,7 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
             if match is None:
                 continue
             at = start + match[1].start() - len(whole) + len(piece)
-            if any(begin <= at < end for begin, end in others):
+            if any(begin <= at < end for begin, end in others) or _is_unsettled(match[0], text, max(at, start), language, speech.said_at):
                 break
             if candidate := _read_match(*match, (start, len(piece), text), language, speech):
                 found.append(candidate)
@@ -127,6 +128,11 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
 
 def _find_form(piece: str, language: LanguageTable) -> tuple[SentencePattern, re.Match[str]] | None:
     return next(((form, match) for form in _compile_forms(language.code) if (match := form.find.search(piece))), None)
+
+
+def _is_unsettled(form: SentencePattern, text: str, at: int, language: LanguageTable, said: datetime) -> bool:
+    clause = find_clause(text, at, _CUES[language.code])
+    return form.polarity and is_unsettled(language.code, form.predicate, form.effect, clause, said)
 
 
 def _read_match(

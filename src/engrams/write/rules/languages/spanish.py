@@ -5,6 +5,10 @@ from __future__ import annotations
 from engrams.write.rules.languages.languagetable import LanguageTable
 
 _ADVERBS = r"(?:ahora |ya |actualmente |también |todavía )*"
+_JOBS = (
+    r"(?:profesora?|médic[oa]|enfermer[oa]|ingenier[oa]|abogad[oa]|programador[a]?|estudiante|diseñadora?|arquitect[oa]"
+    r"|periodista|cociner[oa]|camarer[oa]|artista|músic[oa]|conductora?|contadora?|traductora?|maestr[oa])"
+)
 
 _FORMS: list[tuple[str, ...]] = [
     ("lives_in", "home", r"\bya no vivo en (?P<o>.+)", "{s} ya no vive en {o}", "ends"),
@@ -15,6 +19,8 @@ _FORMS: list[tuple[str, ...]] = [
         "{s} ya no trabaja en {o}",
         "ends",
     ),
+    ("diet", "health", r"\bya no soy (?P<o>vegan[oa]|vegetarian[oa])\b", "{s} ya no es {o}", "ends"),
+    ("job", "work", rf"\bya no soy (?P<o>{_JOBS})\b", "{s} ya no es {o}", "ends"),
     ("lives_in", "home", r"\b(?:me mudé|me he mudado|nos mudamos|nos hemos mudado)\b.{0,20}?\ba (?P<o>.+)", "{s} se mudó a {o}", "changes"),
     ("lives_in", "home", rf"(?<!no )\bvivo {_ADVERBS}en (?P<o>.+)", "{s} vive en {o}"),
     ("job", "work", rf"\btrabajo {_ADVERBS}(?:como|de) (?P<o>.+)", "{s} trabaja como {o}"),
@@ -44,11 +50,7 @@ _FORMS: list[tuple[str, ...]] = [
     (
         "job",
         "work",
-        (
-            r"\bsoy (?:ahora |una? )?(?P<o>profesora?|médic[oa]|enfermer[oa]|ingenier[oa]|abogad[oa]|programador[a]?|estudiante"
-            r"|diseñadora?|arquitect[oa]"
-            r"|periodista|cociner[oa]|camarer[oa]|artista|músic[oa]|conductora?|contadora?|traductora?|maestr[oa])\b"
-        ),
+        rf"\bsoy (?:ahora |una? )?(?P<o>{_JOBS})\b",
         "{s} es {o}",
     ),
     ("went_to", "event", r"\b(?:fui|fuimos|viajé|viajamos) a (?P<o>.+)", "{s} fue a {o}"),

@@ -62,7 +62,7 @@ _VERBS = frozenset(_VERB_WORDS.split())
 _WORDS = re.compile(r"[^\W_]+(?:'s)?")
 _LEADING = re.compile(rf"\W*(?:(?:on|in|at|am|im|el|los) )?(?:{_ARTICLE} )?", re.IGNORECASE)
 _MOST_APART = 2
-_SELF = NAMES.index("self")
+_SELF, _OTHER = NAMES.index("self"), NAMES.index("other")
 _PARTNER_WORDS = """
     husband wife girlfriend boyfriend partner frau mann freund mujer marido novi femme mari copin copine 老公 老婆 夫 妻
 """
@@ -75,7 +75,11 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz …", "the staging DB is …" and "the
     production DB is …", "my number is …" and "mum's number is …". Not where the newer one names the older thing, speaks of a change, or
     says the very same of another ("Room 12 is ours", "Room 14 is ours")."""
-    if len(old.clauses) > 1 or len(new.clauses) > 1 or any(new.whole.cues[place] for place in _CHANGES):
+    if len(old.clauses) > 1 or len(new.clauses) > 1:
+        return False
+    if _tells_of_a_move(old, new):
+        return True
+    if any(new.whole.cues[place] for place in _CHANGES):
         return False
     if _tells_of_another_person(old, new):
         return True
@@ -111,6 +115,21 @@ def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool
     if found is None or old.people or not new.people.isdisjoint(_PARTNERS) or new.whole.cues[_SELF] > (found["who"] is not None):
         return False
     return old.whole.cues[_SELF] > 0 and not new.people & {word for name in old.names for word in (name, name[:-1])}
+
+
+# In folded text. English has no need of it.
+_MOVED = re.compile(r"\bnach \w+ (?:um)?gezogen\b|\bdemenag|\bmud(?:o|ado)\b|に引っ越")
+
+
+def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:
+    """Test if somebody of whom the older sentence does not tell moved.
+
+    "Meine Schwester ist nach Hamburg gezogen", "妹が大阪に引っ越しました"."""
+    text = fold(new.text)
+    found = PEOPLE.match(text)
+    if found is None or found[0].endswith("の") or not _MOVED.search(text) or old.people or old.whole.cues[_OTHER]:
+        return False
+    return new.whole.cues[_SELF] <= (found["who"] is not None) and new.people.isdisjoint(_PARTNERS)
 
 
 def _split_words(text: str) -> list[str]:

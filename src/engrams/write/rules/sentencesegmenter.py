@@ -34,8 +34,17 @@ _END = re.compile(
     "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
 )
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m)$", re.IGNORECASE
+    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m|av|avda|blvd)$", re.IGNORECASE
 )
+# German: "am 4. Mai", "Hauptstr. 5".
+_ORDINAL = re.compile(r"\b(?:am|vom|zum|bis|dem|den|der|die|seit|ab|im)\s\d{1,2}$", re.IGNORECASE)
+_AFTER_ORDINAL = re.compile(
+    r"\.\s(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d{1,2}\.|stock|etage|klasse|semester"
+    r"|bezirk|obergeschoss|geburtstag|hochzeitstag|jahrestag)",
+    re.IGNORECASE,
+)
+_STREET = re.compile(r"str$", re.IGNORECASE)
+_NUMBERED = re.compile(r"\.\s\d")
 _ASK = re.compile(
     (
         r"(?:,|\band\b|\bso\b|\bbut\b|\.\s|^)\s*(?:(?:and|so|but|also)\s+)?(?:can|could|would|will|do|does|did|are|is|have|has"
@@ -151,7 +160,7 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
 def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
     at = count = 0
     for match in _END.finditer(text):
-        if match[0][0] == "." and _ABBREVIATED.search(text[max(at, match.start() - 8) : match.start()]):
+        if match[0][0] == "." and _is_abbreviated(text, at, match.start()):
             continue
         if text[at : match.start()].strip():
             yield (*_trim_span(text, at, match.start()), match[0])
@@ -161,6 +170,16 @@ def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
         at = match.end()
     if text[at:].strip():
         yield (*_trim_span(text, at, len(text)), "")
+
+
+def _is_abbreviated(text: str, begin: int, dot: int) -> bool:
+    """Test if a dot ends an abbreviation or an ordinal number."""
+    before = text[max(begin, dot - 8) : dot]
+    return bool(
+        _ABBREVIATED.search(before)
+        or (_STREET.search(before) and _NUMBERED.match(text, dot))
+        or (_ORDINAL.search(before) and _AFTER_ORDINAL.match(text, dot))
+    )
 
 
 def _cut_long_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:

@@ -59,6 +59,8 @@ CHINESE = LanguageTable(
         "女朋友": "girlfriend", "男朋友": "boyfriend", "女儿": "daughter", "儿子": "son", "奶奶": "grandmother",
         "爷爷": "grandfather", "老板": "boss", "狗": "dog", "猫": "cat", "朋友": "friend",
     },
+    articles={},
+    contractions={},
     favorites={
         "颜色": "color", "食物": "food", "菜": "food", "电影": "movie", "书": "book", "运动": "sport", "饮料": "drink",
         "动物": "animal", "城市": "city", "歌手": "singer",

@@ -70,7 +70,7 @@ _FORMS: list[tuple[str, ...]] = [
 FRENCH = LanguageTable(
     code="fr",
     user="l'utilisateur",
-    relative_of="{relative} de {name}",
+    relative_of="{article} {relative} de {name}",
     cue=r"\b(?:je|j['’]\w|mon|ma|mes)\b|\bj['’]",
     hypothetical=(
         r"\b(?:si|voudrais|aimerais|peut-être|veux|pourrais|serais|souhaite|espère|envisage|imagine|supposons|rêve)\b|\b(?:dit"
@@ -82,6 +82,12 @@ FRENCH = LanguageTable(
         "fils": "son", "patron": "boss", "chien": "dog", "chat": "cat", "grand-mère": "grandmother", "grand-père": "grandfather",
         "ami": "friend", "amie": "friend",
     },
+    articles={
+        "Le": "frère père papa mari copain fils patron chien chat grand-père",
+        "La": "sœur soeur mère maman femme copine fille grand-mère",
+        "L'": "ami amie",
+    },
+    contractions={"L' ": "L'"},
     favorites={
         "couleur": "color", "plat": "food", "livre": "book", "boisson": "drink", "ville": "city",
     },

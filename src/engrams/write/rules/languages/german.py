@@ -20,7 +20,13 @@ _FORMS: list[tuple[str, ...]] = [
     ("is_named", "identity", r"\bich hei(?:ß|ss)e (?P<o>.+)|\bmein name ist (?P<n>.+)", "{s} heißt {o}"),
     ("age", "identity", r"\bich bin (?:jetzt )?(?P<o>\d{1,3})(?: jahre(?: alt)?)?\b", "{s} ist {o} Jahre alt"),
     ("favorite", "preference", r"\bmeine? lieblings(?P<f>\w+) ist (?:jetzt )?(?P<o>.+)", "Lieblings{f} ist {o} ({s})"),
-    ("likes", "preference", r"\bich (?:mag|liebe|esse|trinke) (?:gar |überhaupt )?kein(?:e|en)? (?P<o>.+)", "{s} mag {o} nicht", "no"),
+    (
+        "likes",
+        "preference",
+        r"\bich (?:mag|liebe|esse|trinke) (?:gar |überhaupt )?kein(?:e|en)? (?P<o>.+?)(?: mehr)?$",
+        "{s} mag {o} nicht",
+        "no",
+    ),
     ("likes", "preference", r"\bich (?:mag|liebe) (?P<o>.+?) (?:gar |überhaupt )?nicht(?: mehr)?(?: gern)?$", "{s} mag {o} nicht", "no"),
     ("likes", "preference", r"\bich (?:hasse|verabscheue) (?P<o>.+)", "{s} hasst {o}", "no"),
     ("likes", "preference", r"\bich (?:mag|liebe) (?:auch |sehr |jetzt )?(?P<o>.+)", "{s} mag {o}"),
@@ -42,7 +48,7 @@ _FORMS: list[tuple[str, ...]] = [
         ),
         "{s} hat {o}",
     ),
-    ("attribute", "identity", r"\bmein(?:e|en)? (?:neue[rs]? )?<prop> (?:ist|lautet)(?: jetzt)? (?P<o>.+)", "{f} ({s}): {o}"),
+    ("attribute", "identity", r"\bmein(?:e|en)? (?:neue[rs]? )?<prop> (?:ist|lautet)(?: jetzt)?(?: am)? (?P<o>.+)", "{f} ({s}): {o}"),
     (
         "job",
         "work",
@@ -61,7 +67,7 @@ _FORMS: list[tuple[str, ...]] = [
 GERMAN = LanguageTable(
     code="de",
     user="der Nutzer",
-    relative_of="{relative} von {name}",
+    relative_of="{article} {relative} von {name}",
     cue=r"\b(?:ich|mein|meine|meinen|meiner|wir)\b",
     hypothetical=(
         r"\b(?:würde|würden|wäre|könnte|hätte|wenn|falls|vielleicht|möchte|will|wollte|hoffe|überlege|träume|plane|nehmen wir an"
@@ -73,6 +79,11 @@ GERMAN = LanguageTable(
         "oma": "grandmother", "opa": "grandfather", "chef": "boss", "chefin": "boss", "hund": "dog", "katze": "cat",
         "eltern": "parents", "kollege": "colleague", "kollegin": "colleague",
     },
+    articles={
+        "Der": "bruder vater papa mann freund sohn opa chef hund kollege",
+        "Die": "schwester mutter mama frau freundin tochter oma chefin katze eltern kollegin",
+    },
+    contractions={"von der Nutzer": "des Nutzers"},
     favorites={
         "farbe": "color", "essen": "food", "film": "movie", "buch": "book", "band": "band", "sport": "sport", "getränk": "drink",
         "tier": "animal", "stadt": "city",

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 class LanguageTable:
     """Sentence forms and words of one language.
 
-    ``user``: the user's name in sentences. ``relative_of``: "{relative} of {name}". ``cue``: a pattern for the first person.
+    ``user``: the user's name in sentences. ``relative_of``: "{article} {relative} of {name}". ``cue``: a pattern for the first person.
     ``hypothetical``: a pattern for sentences that state no fact. ``relatives``, ``favorites`` and ``properties``: words and their English.
+    ``articles``: the relatives that each goes with. ``contractions``: what grammar makes of the words put together.
     A row of ``forms``: predicate, category, pattern, the sentence about a third person, then ``no``, ``changes`` or ``ends``."""
 
     code: str
@@ -20,6 +21,8 @@ class LanguageTable:
     cue: str
     hypothetical: str
     relatives: Mapping[str, str]
+    articles: Mapping[str, str]
+    contractions: Mapping[str, str]
     favorites: Mapping[str, str]
     properties: Mapping[str, str]
     forms: Sequence[tuple[str, ...]]

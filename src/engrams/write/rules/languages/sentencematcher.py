@@ -33,6 +33,8 @@ _STOP = re.compile(
 _AND = re.compile(
     r"(?:(?<!\s)\s++)?(?:[,;，；]|\b(?:und|y|et)\b)\s*+(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，；]\s*+(?=我)|，"
 )
+# "Hauptstr. 5, 34117 Kassel" is one address.
+_AND_SO_ON = re.compile(r"(?:;|,? (?:und|aber|weil|denn|y|pero|porque|et|mais|parce)\s).*$", re.IGNORECASE | re.DOTALL)
 _PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
 _ARTICLE = re.compile(r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de la)\s+|l['’]|的)", re.IGNORECASE)
 
@@ -139,14 +141,16 @@ def _read_match(
     form: SentencePattern, match: re.Match[str], place: tuple[int, int, str], language: LanguageTable, speech: UtteranceContext
 ) -> CandidateStatement | None:
     groups = match.groupdict()
-    value = _clean_value(groups.get("o") or groups.get("n") or "")
+    raw = groups.get("o") or groups.get("n") or ""
+    whole = form.predicate == "attribute" and _PROPERTIES[(groups.get("f") or "").lower()] == "address"
+    value = _clean_value(_AND_SO_ON.sub("", raw) if whole else _STOP.sub("", raw))
     if not value and form.effect != "ends" and "o" in groups:
         return None
     return _to_candidate(form, groups, value, place, language, speech)
 
 
 def _clean_value(raw: str) -> str:
-    return _STOP.sub("", raw).strip(" .!？?。！'\"“”「」")
+    return raw.strip(" .!？?。！'\"“”「」")
 
 
 def _to_candidate(
@@ -163,7 +167,9 @@ def _to_candidate(
     relative = groups.get("r")
     if relative:
         subject = f"{speech.subject}'s {language.relatives[relative.lower()]}"
-        shown = language.relative_of.format(relative=relative, name=name)
+        article = next((one for one, words in language.articles.items() if relative.lower() in words.split()), "")
+        noun = relative.capitalize() if language.code == "de" else relative.lower()
+        shown = language.relative_of.format(article=article, relative=noun, name=name)
     predicate = form.predicate
     thing = (groups.get("f") or "").lower()
     if predicate == "favorite":
@@ -177,6 +183,8 @@ def _to_candidate(
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())
     rendered = form.say.format(s=shown, o=value, f=groups.get("f") or "")
+    for plain, short in language.contractions.items():
+        rendered = rendered.replace(plain, short)
     if when is not None and begun == when.start and form.category == "event":
         rendered = f"{rendered} ({when.start:%Y-%m-%d})"
     return CandidateStatement(

@@ -60,7 +60,7 @@ _FORMS: list[tuple[str, ...]] = [
 SPANISH = LanguageTable(
     code="es",
     user="el usuario",
-    relative_of="{relative} de {name}",
+    relative_of="{article} {relative} de {name}",
     cue=(
         r"\b(?:vivo|trabajo|me (?:llamo|mud\w+|gustan?|encantan?|cas[eé])|mi \w+(?: \w+ \w+| \w+)? es|mi (?:nombre|color"
         r"|herman\w|madre|padre|mujer|marido"
@@ -78,6 +78,11 @@ SPANISH = LanguageTable(
         "hija": "daughter", "hijo": "son", "abuela": "grandmother", "abuelo": "grandfather", "jefe": "boss", "jefa": "boss",
         "perro": "dog", "gato": "cat", "amigo": "friend", "amiga": "friend",
     },
+    articles={
+        "El": "hermano padre papá marido esposo novio hijo abuelo jefe perro gato amigo",
+        "La": "hermana madre mamá mujer esposa novia hija abuela jefa amiga",
+    },
+    contractions={"de el usuario": "del usuario", "A el usuario": "Al usuario"},
     favorites={
         "color": "color", "comida": "food", "película": "movie", "libro": "book", "deporte": "sport", "bebida": "drink",
         "animal": "animal", "ciudad": "city",

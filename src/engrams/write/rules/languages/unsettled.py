@@ -1,4 +1,4 @@
-"""Clauses of other languages that tell no present fact: denied, to come, or over."""
+"""Clauses of other languages that are denied, to come, or over."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def is_unsettled(code: str, predicate: str, effect: str, clause: ForeignClause, 
 
 
 def find_clause(text: str, at: int, cue: re.Pattern[str]) -> ForeignClause:
-    """Find the clause at a place of a text; ``cue``: its language's first person."""
+    """Find the clause at a place of a text.
+    ``cue``: the first person of its language."""
     begin = max((match.end() for match in _SENTENCE.finditer(text, max(0, at - _AROUND), at)), default=max(0, at - _AROUND))
     stop = _SENTENCE.search(text, at, at + _AROUND)
     end = stop.start() if stop else min(at + _AROUND, len(text))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import engrams
 from engrams import Turn
 from engrams.errors import ClosedError, ConflictError, InputError, NotFoundError, ScopeError
-from engrams.types import Kind, Status
+from engrams.types import Kind, StatedFields, Status
 
 ALICE, BOB = ("user", "alice"), ("user", "bob")
 HOSTILE = [
@@ -99,6 +99,30 @@ def test_empty_text_is_refused(home: Path, text: str) -> None:
                 write()
             assert "visible character" in caught.value.hint
         assert memory.get(kept, scope=ALICE).text == "The gate is green."
+
+
+def test_long_names_stay_apart(home: Path) -> None:
+    """Speakers, sessions and ids that differ after 200 characters stay different; the same one is the same again."""
+    with engrams.open(home=home) as memory:
+        said = [Turn("I keep bees.", speaker="s" * 300 + end, session="c" * 300 + end, external_id="e" * 300 + end) for end in "aba"]
+        first, second, again = (memory.get(memory.add(turn, scope=ALICE).id, scope=ALICE) for turn in said)
+        assert first.id == again.id != second.id
+        assert first.session != second.session and first.speaker != second.speaker
+        assert all(len(name) == 200 for one in (first, second) for name in (one.session, one.speaker, one.external_id))
+        assert memory.list(scope=ALICE, session=first.session).records == (first,)
+
+
+@pytest.mark.parametrize("text", ["a\0b\ud800c"])
+def test_what_no_store_holds_is_replaced_alike(home: Path, text: str) -> None:
+    """NUL goes and a lone surrogate becomes a question mark in text, names, tags and metadata, added, labelled or edited."""
+    with engrams.open(home=home) as memory:
+        turn = Turn(text, speaker=text, session=text, meta={"k": [text]}, stated=StatedFields(tags=(text,)))
+        made = memory.get(memory.add(turn, scope=ALICE).id, scope=ALICE)
+        assert (made.text, made.speaker, made.session, made.tags, made.meta["k"]) == ("ab?c", "ab?c", "ab?c", ("ab?c",), ["ab?c"])
+        plain = memory.add("The gate is green.", scope=ALICE).id
+        edited = memory.edit(plain, scope=ALICE, fields={"text": text, "speaker": text, "tags": [text], "meta": {text: [text]}})
+        assert (edited.text, edited.speaker, edited.tags, edited.meta) == ("ab?c", "ab?c", ("ab?c",), {"ab?c": ["ab?c"]})
+        assert memory.links.tag(memory.add("The lathe is oiled.", scope=ALICE).id, text, scope=ALICE).tags == ("ab?c",)
 
 
 def test_several_at_once_are_for_observe(home: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engrams.types import Json, Role
+from engrams.types import Json, Role, shorten_name
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_LABEL = 200
@@ -57,7 +57,7 @@ def clean_label(value: Json) -> str:
 def scope_label(value: Json) -> str:
     """Return a conversation name of at most 200 characters, none control."""
     name = "".join(char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
-    return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL - 17]}~{derive_id(name)[:16]}"
+    return shorten_name(name, _MAX_LABEL)
 
 
 def message_text(value: Json) -> str:

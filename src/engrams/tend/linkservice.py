@@ -12,7 +12,7 @@ from engrams.ports import Clock, Condition, MemoryReader, RecordChange, Store, W
 from engrams.read.linkexpansion import cascade_scores
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import LinkExpansionSettings
-from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status
+from engrams.types import Edge, EdgeType, Record, RelatedMemory, Scope, ScopeInput, SearchResult, Status, drop_faults
 from engrams.write.manualedits import GOING_ON, diff_tag_edges, require_short_tags
 from engrams.write.relatedstatements import durable_scope
 
@@ -173,7 +173,7 @@ class LinkService:
 def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     """Clean tags, each once. InputError: none, or an invalid one."""
     given = [tags] if isinstance(tags, str) else list(tags)
-    cleaned = [" ".join(each.encode("utf-8", "replace").decode().replace("\0", "").split()) for each in given if isinstance(each, str)]
+    cleaned = [" ".join(drop_faults(each).split()) for each in given if isinstance(each, str)]
     if not given or len(cleaned) != len(given) or not all(cleaned):
         raise InputError("A tag must be one or a few words.", hint="Give at least one visible character.")
     return require_short_tags(tuple(dict.fromkeys(cleaned)))

@@ -53,8 +53,10 @@ from engrams.types.readwriteresults import SearchTraceRow as SearchTraceRow
 from engrams.types.readwriteresults import StageDecision as StageDecision
 from engrams.types.readwriteresults import Trace as Trace
 from engrams.types.textcleaning import clean_text as clean_text
+from engrams.types.textcleaning import drop_faults as drop_faults
 from engrams.types.textcleaning import is_blank as is_blank
 from engrams.types.textcleaning import require_visible as require_visible
+from engrams.types.textcleaning import shorten_name as shorten_name
 from engrams.types.textcleaning import strip_blank as strip_blank
 from engrams.types.turns import NOTHING_STATED as NOTHING_STATED
 from engrams.types.turns import StatedFields as StatedFields

@@ -39,7 +39,8 @@ class Turn:
 
     ``at``: when it was said (None: now). ``external_id``: the sender's own id; the same one twice in a scope is stored once, and so is a
     turn with the same ``id``, which its memory gets (empty: a new one). ``caption``: text of an attached picture; it is searchable.
-    ``stated``: what else is known of it."""
+    ``stated``: what else is known of it. Of a ``speaker``, ``session`` or ``external_id`` of more than 200 characters the end becomes a
+    hash of the whole: different ones stay different."""
 
     text: str
     role: Role = "user"

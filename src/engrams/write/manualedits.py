@@ -27,6 +27,7 @@ from engrams.types import (
     Status,
     Tier,
     Vector,
+    drop_faults,
     require_visible,
 )
 from engrams.write.wordlist import word_set
@@ -82,14 +83,28 @@ def _validate_value(name: str, value: Any) -> Any:
         case "meta":
             if not isinstance(value, Mapping):
                 raise InputError("meta is an object.")
-            return dict(value)
+            return _clean_json(value)
         case _ if name in _TUPLES:
             if isinstance(value, str) or not all(isinstance(part, str) for part in value):
                 raise InputError(f"{name} is a list of texts.")
-            return require_short_tags(tuple(value)) if name == "tags" else tuple(value)
+            texts = tuple(map(drop_faults, value))
+            return require_short_tags(texts) if name == "tags" else texts
         case _:
             if not isinstance(value, str):
                 raise InputError(f"{name} is a text, not {value!r}.")
+            return drop_faults(value)
+
+
+def _clean_json(value: Any) -> Any:
+    """Drop from metadata what no store can hold."""
+    match value:
+        case str():
+            return drop_faults(value)
+        case Mapping():
+            return {drop_faults(key) if isinstance(key, str) else key: _clean_json(held) for key, held in value.items()}
+        case list() | tuple():
+            return [_clean_json(held) for held in value]
+        case _:
             return value
 
 

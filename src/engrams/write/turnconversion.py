@@ -31,7 +31,9 @@ from engrams.types import (
     Turn,
     Vector,
     clean_text,
+    drop_faults,
     is_blank,
+    shorten_name,
 )
 from engrams.write import piidetection, secrets
 from engrams.write.ignoredfiles import match_ignore_rule
@@ -134,7 +136,7 @@ def ingest_turn(
     cut = (_NOBODYS,) if own != text else ()
     if not own and not caption:
         return TurnConversionResult(None, "unsaved", cut)
-    kept, decisions = _redact_parts({"text": own, "caption": caption, "speaker": _clean_label(turn.speaker)}, meta, settings)
+    kept, decisions = _redact_parts({"text": own, "caption": caption, "speaker": _clean_name(turn.speaker)}, meta, settings)
     if any(decision.verdict == "refused" for decision in decisions):
         return TurnConversionResult(None, "refused", decisions)
     said = clock.utc(turn.at or now)
@@ -147,8 +149,8 @@ def ingest_turn(
         layer=LAYER_OF[kind],
         role=turn.role,
         speaker=kept["speaker"],
-        session=_clean_label(turn.session),
-        external_id=_clean_label(turn.external_id),
+        session=_clean_name(turn.session),
+        external_id=_clean_name(turn.external_id),
         caption=kept["caption"],
         provenance=Provenance(channel=source, files=files),
         trust=TRUST[source],
@@ -263,4 +265,13 @@ def _validate_meta(meta: Meta, limits: SizeLimitSettings) -> Meta:
 
 
 def _clean_label(text: str) -> str:
-    return "".join(char for char in text if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()[:_LABEL]
+    return _clean_line(text)[:_LABEL]
+
+
+def _clean_name(text: str) -> str:
+    """Clean a name or id; long ones that differ anywhere stay apart."""
+    return shorten_name(_clean_line(text), _LABEL)
+
+
+def _clean_line(text: str) -> str:
+    return "".join(char for char in drop_faults(text) if char.isprintable()).strip()

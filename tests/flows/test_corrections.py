@@ -6,7 +6,7 @@ import pytest
 
 from engrams import MemoryEngine, Turn
 from engrams.testing import temp_engine
-from engrams.types import Record, Scope, Status
+from engrams.types import Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
 ANN_SCOPE = Scope(ANN)
@@ -138,3 +138,14 @@ def test_a_purge_counts_the_messages_that_say_the_same() -> None:
         assert not report.proven and report.remaining["also said"] == 1
         assert other in next(place.advice for place in report.places if place.name == "also said")
         assert engine.purge(other, scope=ANN).proven
+
+
+def test_history_of_a_new_fact_says_how_it_came() -> None:
+    """A fact that takes another's place is not said to be superseded by itself."""
+    with temp_engine() as memory:
+        memory.add("I live in Paris.", scope=ANN)
+        memory.add("I moved to Berlin.", scope=ANN)
+        new = next(fact for fact in memory.list(scope=ANN, kinds=(Kind.FACT,)).records if fact.object == "Berlin")
+        reasons = [entry.reason for entry in memory.history(new.id, scope=ANN)]
+    assert reasons
+    assert all("superseded" not in reason for reason in reasons)

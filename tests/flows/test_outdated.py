@@ -180,6 +180,17 @@ def test_marked_message_is_shown_where_no_fact_shows_the_mark(home: Path) -> Non
     assert f"{old} (may be outdated, see 2025-03-07)" in shown.text
 
 
+def test_context_brings_the_message_that_a_doubt_points_to(home: Path) -> None:
+    """Where the profile says "see DATE", what was said on that day stands in the context, found by the question or not."""
+    old, new = "I work at Acme and I live in Paris.", "so, everything changed: new country, new job"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, old, new, "I bought a red kettle.", days=60)
+        shown = memory.context("Which kettle did I buy?", scope=ME, limit=1)
+        assert "may be outdated, see 2025-03-07" in shown.prefix
+        assert new in shown.tail
+        assert new not in memory.context("Which kettle did I buy?", scope=ME, limit=1, tokens=110).text
+
+
 def test_change_ends_only_its_own(tmp_path: Path) -> None:
     """What else was said in the same message stays current."""
     with open_eager(tmp_path) as memory:

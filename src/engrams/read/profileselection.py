@@ -13,6 +13,7 @@ from engrams.read.linkexpansion import NodeEdgeCache, mark_outdated
 from engrams.read.notelines import add_core_lines
 from engrams.read.promptrendering import (
     DOUBTED,
+    DOUBTED_BY,
     cut_snippet,
     frame_statements,
     is_doubtful,
@@ -136,7 +137,7 @@ def mark_doubtful(records: Sequence[Record], request: ReadRequest, deps: ReadDep
     known = {one.id: one for one in deps.records.get(owner, [edge.source for ends in later.values() for edge in ends])}
     hits = mark_outdated([Hit(record, 0.0, record.status) for record in records], later, known, request.as_of)
     noted = [
-        replace(hit.record, meta={**hit.record.meta, DOUBTED: f"{hit.outdated.said_at:%Y-%m-%d}"})
+        replace(hit.record, meta={**hit.record.meta, DOUBTED: f"{hit.outdated.said_at:%Y-%m-%d}", DOUBTED_BY: hit.outdated.by})
         if hit.outdated and is_doubtful(hit.outdated)
         else hit.record
         for hit in hits

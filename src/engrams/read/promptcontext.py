@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engrams.ports import TokenCounter
+from engrams.ports import Condition, RecordQuery, TokenCounter, Where
 from engrams.read.adjacentturns import drop_shown, with_neighbours
+from engrams.read.correctedwords import mask_corrected
 from engrams.read.notelines import drop_said_lines
 from engrams.read.profileselection import IN_PART, mark_doubtful, select_profile
 from engrams.read.promptrendering import (
+    DOUBTED_BY,
     conversation_frame,
     dated_line,
     frame_statements,
+    is_doubtful,
     profile_frame,
     profile_statement,
     profile_version,
@@ -28,10 +31,12 @@ from engrams.read.tokenbudget import take_fitting
 from engrams.read.triggerrules import find_latest
 from engrams.text.acknowledgements import is_acknowledgement
 from engrams.text.terms import terms
-from engrams.types import Context, Hit, Record, SearchResult, Status
+from engrams.types import UNSEARCHED, Context, Hit, Record, SearchResult, Status
 
 ANSWER_CHARACTERS = 500
 """Characters of an assistant's answer in a context: its sentences that bear on the question."""
+_MOST_LATER = 3
+"""Messages that a context adds because a doubt points to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     told = profile if style in ("text", "triple") else []
     whole = [record for record in profile if IN_PART not in record.meta]
     hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*whole, *latest], told)
-    hits = drop_said_lines(hits, profile)
+    hits = _with_later(drop_said_lines(hits, profile), [] if found.abstain else profile, [*profile, *latest], request, deps)
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
     kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter)
     return _assemble(prefix, profile, kept, found, request, budget, latest, style)
@@ -116,6 +121,20 @@ def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> 
     if style == "triple":
         return recalled_frame([one for hit in ordered for one in triple_lines(hit) or [dated_line(hit, words, longest[hit.record.id])]])
     return recalled_frame(recalled_days(ordered, words, longest))
+
+
+def _with_later(hits: Sequence[Hit], profile: Sequence[Record], known: Sequence[Record], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
+    """Add the later messages that doubts point to.
+    ``known``: records shown elsewhere; what they quote is not told again."""
+    doubts = [hit.outdated.by for hit in hits if hit.outdated and not hit.outdated.closed and is_doubtful(hit.outdated)]
+    doubts += [record.meta[DOUBTED_BY] for record in profile if DOUBTED_BY in record.meta]
+    shown = {hit.record.id for hit in hits} | {name for one in known for name in (one.id, *(quote.source for quote in one.evidence))}
+    missing = [name for name in dict.fromkeys(doubts) if name not in shown and name not in request.already_shown][:_MOST_LATER]
+    if not missing:
+        return [*hits]
+    asked = RecordQuery(request.reach, as_of=request.as_of, where=Where("and", (Condition("id", "in", missing),)))
+    later = [mask_corrected(one) for one in deps.records.find(asked).records if UNSEARCHED not in one.meta]
+    return [*hits, *(Hit(one, 0.0, one.status) for one in later)]
 
 
 def _with_last_episode(request: ReadRequest, hits: Sequence[Hit], deps: ReadDeps) -> Sequence[Hit]:

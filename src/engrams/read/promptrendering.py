@@ -20,6 +20,8 @@ _SECTIONS: Mapping[Kind, str] = {
 _DATED = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
 DOUBTED = "may_be_outdated"
 """Metadata of a profile's statement that a later one may end: the day that one was said."""
+DOUBTED_BY = "may_be_ended_by"
+"""Metadata beside ``DOUBTED``: the id of that later statement."""
 _DOUBTED_AT = 0.4
 """Probability from which a context says that a statement may be outdated.
 

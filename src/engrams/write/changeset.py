@@ -184,14 +184,16 @@ class DigestChangeSet:
         self._add_change(fact, "supersede", reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=turn.id)
 
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> WriteBatch:
-        """Return all changes as one batch."""
+        """Return all changes as one batch.
+        A change has its own reason; what is new has that of the batch."""
         changes = [
             RecordChange(self.owner, name, fields, self.actions[name][0], old.version, self.actions[name][1][:240])
             for name, old in self.originals.items()
             if name in self.actions and (fields := _changed_fields(old, self.current[name]))
         ]
         puts = tuple(NewRecord(record, vector=vectors.get(record.id)) for record in self.created.values())
-        why = "; ".join(dict.fromkeys(text for _, text in self.actions.values())) or reason
+        changed = "; ".join(dict.fromkeys(text for _, text in self.actions.values()))
+        why = reason if puts else changed or reason
         return WriteBatch(actor, why[:240], self.now, puts, tuple(changes), edges=tuple(self.edges.values()), jobs=tuple(self.jobs))
 
     def _find_future_start(self, candidate: CandidateStatement) -> datetime | None:

@@ -86,6 +86,7 @@ _.memory_search
 _.memory_update
 
 # Fields of answers and members of enumerations: read by clients.
+_.unstored
 _.fixed_by
 _.restart
 _.in_use

@@ -28,7 +28,7 @@ from engrams.session.sessionlifecycle import (
 )
 from engrams.session.turningest import MINE, SessionKey, TurnIngester, make_update_key
 from engrams.settings import Settings
-from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn
+from engrams.types import Kind, Receipt, Scope, ScopeInput, Turn, drop_faults
 
 Place: TypeAlias = ScopeInput
 
@@ -273,7 +273,7 @@ class SessionRegistry:
 
 def _clean_name(session: str) -> str:
     """Clean a session name. InputError: empty or too long."""
-    name = "".join(char for char in session if char.isprintable()).encode("utf-8", "replace").decode("utf-8").strip()
+    name = "".join(char for char in drop_faults(session) if char.isprintable()).strip()
     if not name or len(name) > _LONGEST:
         raise InputError(f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name.")
     return name

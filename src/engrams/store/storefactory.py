@@ -31,8 +31,7 @@ def choose_store(settings: Settings, clock: Clock) -> Store:
         except ImportError as problem:
             raise _missing(problem) from None
         return PostgresStore.open(section.url, section, clock)
-    if section.url.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES)) or "dbname=" in section.url or "host=" in section.url:
-        raise SettingsError("`store.url` is no path, and no address in the form that is needed.", hint=f"Write it as {_FORM}.")
+    _require_path(section.url)
     path = find_database(settings)
     encryption.unlock_home(settings.home, settings.encryption, path)
     return SqliteStore.open(path, section, clock)
@@ -89,8 +88,16 @@ def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> di
         target.close()
 
 
+def _require_path(url: str) -> None:
+    """Refuse what is meant as an address, and is none."""
+    if url.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES)) or "dbname=" in url or "host=" in url:
+        raise SettingsError("`store.url` is no path, and no address in the form that is needed.", hint=f"Write it as {_FORM}.")
+
+
 def _require_apart(here: Settings, there: Settings) -> None:
     """Refuse a missing source, and a move onto itself."""
+    if not is_served(here):
+        _require_path(here.store.url)
     home = here.home.expanduser()
     # A home may hold keys and logs, and no memory yet.
     has_home = not here.store.url and home.is_dir() and any(home.iterdir())

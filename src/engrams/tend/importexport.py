@@ -32,7 +32,8 @@ class ImportCounts:
     """Counts of an import.
 
     ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
-    refused whole. ``ignored``: files that an ignore rule excludes. ``id``: undoes it; empty: it stored nothing."""
+    refused whole; ``unstored``: messages that memory could not take. ``ignored``: files that an ignore rule excludes. ``id``: undoes it;
+    empty: it stored nothing."""
 
     id: str = ""
     stored: int = 0
@@ -41,6 +42,7 @@ class ImportCounts:
     edges: int = 0
     files: int = 0
     rejected: int = 0
+    unstored: int = 0
     bad: list[tuple[int, str]] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     scopes: dict[str, int] = field(default_factory=dict)
@@ -235,6 +237,7 @@ def _write_one(turn: Turn, line: int, scope: Scope, kind: Kind, target: ImportTa
     try:
         return target.write_turns([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
+        report.unstored += 1
         report.bad.append((line, f"{turn.external_id}: {problem.message}"))
         return ()
 

@@ -25,7 +25,7 @@ app = new_app()
 
 _SHOWN = 10
 _EMPTY: dict[str, Any] = {
-    "id": "", "stored": 0, "existing": 0, "refused": 0, "edges": 0, "files": 0, "rejected": 0, "seconds": 0.0, "ignored": (),
+    "id": "", "stored": 0, "existing": 0, "refused": 0, "edges": 0, "files": 0, "rejected": 0, "unstored": 0, "seconds": 0.0, "ignored": (),
 }  # fmt: skip
 
 
@@ -66,8 +66,7 @@ def import_(
         for result in results:
             _print_result(result)
     files_left = sum(result["rejected"] for result in results)
-    # A file or a message that was refused whole has no line.
-    left = sum(not bad["line"] for result in results for bad in result["bad"])
+    left = files_left + sum(result["unstored"] for result in results)
     if left and not skip_bad:
         thing = "file" if files_left == left else "piece"
         one = f"1 {thing} was" if left == 1 else f"{left} {thing}s were"

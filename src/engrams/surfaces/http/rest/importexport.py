@@ -53,7 +53,8 @@ class ImportCountsResponse(BaseModel):
     """Counts of an import: stored, existing, refused, unreadable.
 
     ``bad``: what could not be read, the first thousand. ``files``: how many were read; ``rejected``: files of a zip that were refused
-    whole; ``ignored``: files that an ignore rule excludes. ``id``: undoes it; empty: it stored nothing."""
+    whole; ``unstored``: messages that memory could not take. ``ignored``: files that an ignore rule excludes. ``id``: undoes it;
+    empty: it stored nothing."""
 
     id: str = ""
     stored: int
@@ -62,6 +63,7 @@ class ImportCountsResponse(BaseModel):
     edges: int
     files: int = 0
     rejected: int = 0
+    unstored: int = 0
     ignored: list[str] = []
     bad: list[UnreadableLineResponse]
     scopes: dict[str, int]

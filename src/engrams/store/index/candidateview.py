@@ -199,9 +199,11 @@ def make_view(columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int,
 
 
 def extend_view(columns: IndexColumns, old: VisibleIndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> VisibleIndexView:
-    """Extend a view by the mask of new slots, reusing gathered columns."""
+    """Extend a view by the mask of new slots, reusing gathered columns.
+
+    The old view is used up, as by ``change_view``."""
     added = len(old.mask) + np.flatnonzero(fresh)
-    made = change_view(columns, old, np.concatenate([old.mask, fresh]), (added, _NONE), sessions, now)
+    made = change_view(columns, old, _append(old.mask, fresh), (added, _NONE), sessions, now)
     made.gathered.extend(extend_gathered(columns, known, added) for known in old.gathered)
     return made
 
@@ -216,13 +218,13 @@ def change_view(
 ) -> VisibleIndexView:
     """View of another mask, at the cost of the difference.
 
-    ``changed``: slots that it has more, and those that it has no more.
+    The old view is used up: its counts are changed in place. ``changed``: slots that the mask has more, and those that it has no more.
     Lengths are whole numbers: sums of them are exact, in any order."""
-    room = sessions - len(old.session_terms)
-    terms = np.concatenate([old.session_terms, np.zeros(room, np.float32)])
-    records = np.concatenate([old.session_records, np.zeros(room, np.int32)])
+    terms, records = (_append(each, np.zeros(sessions - len(each), each.dtype)) for each in (old.session_terms, old.session_records))
     total, words, squares = old.total, old.words, old.squares
     for sign, slots in zip((1, -1), changed, strict=True):
+        if not len(slots):
+            continue
         some = slice(None) if len(slots) == columns.size else slots  # all at once: nothing is looked up one by one
         lengths, inside = columns["length"][some], columns["session"][some]
         total += sign * len(slots)

@@ -104,8 +104,9 @@ class OwnerIndexState:
         )
 
 
-_CHUNK = 2_000
-"""Vectors processed at once: few enough to stay in the processor's cache."""
+_CHUNK = 500
+"""Windows processed at once: few enough for their vectors to stay in the processor's cache."""
+_WEIGHTS = np.array(WINDOW, np.float32)
 
 STATUS_CODES: Mapping[str, int] = {status: code for code, status in enumerate(Status)}
 """Numbers of the statuses in the column."""
@@ -159,33 +160,40 @@ class IndexRowApplier:
 
     def _insert(self, rows: Sequence[tuple[Any, ...]], known: Set[int]) -> None:
         """Append rows; those in ``known`` (row numbers) replace their old slots."""
-        columns = self._state.columns
+        columns, state = self._state.columns, self._state
         first = columns.extend(len(rows))
         # One tuple of values for each field.
         by: Any = IndexRow._make(zip(*rows, strict=True))
-        self._state.last_change = max(self._state.last_change, *by.changed)
-        self._state.has_triggers |= any(by.triggered)
-        self._state.postings.add(first, by.lexemes)
-        columns["rowid"][first:] = by.rowid
-        columns["alive"][first:] = True
-        columns["scope"][first:] = self._state.scopes.encode_all(by.scope)
-        columns["voice"][first:] = self._state.voices.encode_all(map("\x1f".join, zip(by.speaker, by.role, strict=True)))
-        columns["kind"][first:] = self._state.kinds.encode_all(by.kind)
-        columns["said"][first:] = np.array(by.said, np.float64) / 1e6
-        columns["words"][first:] = by.words
-        columns["length"][first:] = np.fromiter(map(len, by.lexemes), np.int64, len(rows)) // 4
-        columns["question"][first:] = by.question
-        columns["dated"][first:] = by.dated
-        columns["hash"][first:] = [*map(_hash_content, by.lexemes, by.vector, by.scope, by.speaker)]
-        columns["status"][first:] = [STATUS_CODES[status] for status in by.status]
-        columns["valid_from"][first:] = _to_seconds(by.valid_from, -math.inf)
-        columns["valid_to"][first:] = _to_seconds(by.valid_to, math.inf)
-        columns["recorded"][first:] = _to_seconds(by.recorded_at, -math.inf)
-        columns["retired"][first:] = _to_seconds(by.retired_at, math.inf)
-        columns["ended"][first:] = _to_seconds(by.ended_at, -math.inf)
-        columns["importance"][first:] = by.importance
-        columns["confidence"][first:] = by.confidence
-        late = self._link_sessions(first, by, known)
+        state.last_change = max(state.last_change, *by.changed)
+        state.has_triggers |= any(by.triggered)
+        state.postings.add(first, by.lexemes)
+        scopes = state.scopes.encode_all(by.scope)
+        links, late = self._link_sessions(first, by, scopes, known)
+        # Lists of plain numbers: for a single row, each array more takes as long as all that is computed.
+        filled = {
+            **links,
+            "rowid": by.rowid,
+            "alive": True,
+            "scope": scopes,
+            "voice": state.voices.encode_all(map("\x1f".join, zip(by.speaker, by.role, strict=True))),
+            "kind": state.kinds.encode_all(by.kind),
+            "said": _to_seconds(by.said, 0.0),
+            "words": by.words,
+            "length": [len(lexemes) // 4 for lexemes in by.lexemes],
+            "question": by.question,
+            "dated": by.dated,
+            "hash": [*map(_hash_content, by.lexemes, by.vector, by.scope, by.speaker)],
+            "status": [STATUS_CODES[status] for status in by.status],
+            "valid_from": _to_seconds(by.valid_from, -math.inf),
+            "valid_to": _to_seconds(by.valid_to, math.inf),
+            "recorded": _to_seconds(by.recorded_at, -math.inf),
+            "retired": _to_seconds(by.retired_at, math.inf),
+            "ended": _to_seconds(by.ended_at, -math.inf),
+            "importance": by.importance,
+            "confidence": by.confidence,
+        }
+        for name, values in filled.items():
+            columns[name][first:] = values
         self._add_vectors(first, by.vector)
         self._set_norms(np.arange(first, columns.size if columns.dimension else first))
         columns.set_ids(first, by.id)
@@ -211,13 +219,13 @@ class IndexRowApplier:
         columns["importance"][slot] = row.importance
         columns["confidence"][slot] = row.confidence
 
-    def _link_sessions(self, first: int, by: Any, known: Set[int]) -> list[int]:
+    def _link_sessions(self, first: int, by: Any, scopes: Sequence[int], known: Set[int]) -> tuple[dict[str, list[int]], list[int]]:
         """Append spoken rows to their sessions; other rows stand alone.
 
-        Returns slots that come back to the midst of a session, and are not linked yet."""
-        columns, lasts, scopes = self._state.columns, self._state.last, self._state.columns["scope"][first:].tolist()
+        Returns columns of the rows, and slots that come back to the midst of a session, and are not linked yet."""
+        columns, lasts = self._state.columns, self._state.last
         # Lists in the loop: setting single elements of a numpy column takes five times as long.
-        before, before2, place, session = ([number] * len(scopes) for number in (-1, -1, 0, 0))
+        before, before2, after, place, session = ([number] * len(scopes) for number in (-1, -1, -1, 0, 0))
         late: list[int] = []
         here: dict[tuple[int, str], int] = {}
         for at, (rowid, name, kind) in enumerate(zip(by.rowid, by.session, by.kind, strict=True)):
@@ -232,19 +240,17 @@ class IndexRowApplier:
             if code == len(lasts):
                 lasts.append(-1)
             last, session[at] = lasts[code], code
-            if last >= 0 and rowid < columns["rowid"][last]:
+            if last >= 0 and rowid < (by.rowid[last - first] if last >= first else columns["rowid"][last]):
                 late.append(first + at)
                 continue
             if last >= first:
                 before[at], before2[at], place[at] = last, before[last - first], place[last - first] + 1
+                after[last - first] = first + at
             elif last >= 0:
                 before[at], before2[at], place[at] = last, int(columns["before"][last]), int(columns["place"][last]) + 1
+                columns["after"][last] = first + at
             lasts[code] = first + at
-        for name, values in (("before", before), ("before2", before2), ("place", place), ("session", session), ("after", -1)):
-            columns[name][first:] = values
-        follows = first + np.flatnonzero(columns["before"][first:] >= 0)
-        columns["after"][columns["before"][follows]] = follows
-        return late
+        return {"before": before, "before2": before2, "after": after, "place": place, "session": session}, late
 
     def _add_vectors(self, first: int, blobs: Sequence[Any]) -> None:
         columns = self._state.columns
@@ -269,17 +275,12 @@ class IndexRowApplier:
         columns = self._state.columns
         for start in range(0, len(slots), _CHUNK):
             some = slots[start : start + _CHUNK]
-            before, before2 = columns["before"][some], columns["before2"][some]
-            vectors, weights = [columns.get_vectors(some)], [np.full(len(some), WINDOW[0], np.float32)]
-            for weight, other in ((WINDOW[1], before), (WINDOW[2], before2)):
-                vectors.append(columns.get_vectors(other))
-                weights.append(np.where(other >= 0, np.float32(weight), np.float32(0)))
+            window = np.stack([some, columns["before"][some], columns["before2"][some]], axis=1)
+            weights = np.where(window >= 0, _WEIGHTS, np.float32(0))
+            vectors = columns.get_vectors(window.ravel()).reshape(*window.shape, columns.dimension)
             # |a + b + c|² by its products: summing the vectors themselves takes three times as long.
-            square = np.zeros(len(some), np.float32)
-            for one in range(3):
-                square += weights[one] * weights[one] * np.vecdot(vectors[one], vectors[one])
-                for two in range(one):
-                    square += 2 * weights[one] * weights[two] * np.vecdot(vectors[one], vectors[two])
+            products = np.vecdot(vectors[:, :, None], vectors[:, None])
+            square = np.vecdot(np.vecdot(products, weights[:, None]), weights)
             columns["norm"][some] = np.sqrt(np.maximum(square, 0))
 
     def _remove(self, gone: npt.NDArray[np.int64]) -> None:
@@ -332,6 +333,5 @@ def _hash_content(lexemes: bytes, vector: bytes | None, scope: str, speaker: str
     return crc32(lexemes, crc32(f"{scope}\x1f{speaker}".encode())) << 32 | crc32(vector or b"")
 
 
-def _to_seconds(micros: Sequence[Any], missing: float) -> npt.NDArray[np.float64]:
-    values = np.array(micros, np.float64)
-    return np.where(np.isnan(values), missing, values / 1e6)
+def _to_seconds(micros: Sequence[int | None], missing: float) -> list[float]:
+    return [missing if value is None else value / 1e6 for value in micros]

@@ -53,7 +53,7 @@ def write_file(folder: Path) -> Path:
 def learn(home: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Import and learn; every row of every table but the jobs', whose workers have names of their own."""
     numbers = count()
-    monkeypatch.setattr(clock._id_sequence, "next_tail", lambda _: next(numbers))
+    monkeypatch.setattr(clock._telling_clock, "next_tail", lambda: next(numbers) << 30)
     file = write_file(home)
     with engrams.open(home=home, clock=SettableClock(START), jobs__workers=0, jobs__processes=processes) as memory:
         assert memory.load(file, scope=ANN).stored == MANY

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engrams.clock import follow_id
 from engrams.errors import EngramsError, ModelError
 from engrams.ports import (
     DAILY,
@@ -49,7 +50,6 @@ from engrams.write.candidatepromotion import (
     promote_clusters,
     promotion_reason,
 )
-from engrams.write.changeset import stable_id
 from engrams.write.sourcechecks import check_sources
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionSummary, s
     """Build the episode record; the id is stable for a session part."""
     last = turns[-1]
     return Record(
-        id=stable_id(last.id, f"episode\x1f{scope.key}\x1f{session}\x1f{turns[0].id}"),
+        id=follow_id(last.id, f"episode\x1f{scope.key}\x1f{session}\x1f{turns[0].id}"),
         scope=scope,
         kind=Kind.EPISODE,
         text=arc.summary,

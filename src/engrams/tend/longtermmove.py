@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from engrams.clock import new_id
+from engrams.clock import follow_id
 from engrams.ports import (
     TOPICS,
     Clock,
@@ -118,7 +118,7 @@ def build_exchange(pair: TurnPair) -> Record:
     user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
     used = [half.last_accessed for half in halves if half.last_accessed]
     return Record(
-        id=new_id(first.recorded_at),
+        id=follow_id(first.id, pair.key),
         scope=first.scope,
         kind=Kind.EXCHANGE,
         text=f"User: {user}\nAgent: {agent}".strip(),

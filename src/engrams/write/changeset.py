@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,30 +28,18 @@ from engrams.write.predicateslots import canonical_predicate
 from engrams.write.rulereconciliation import ReconciliationResult
 from engrams.write.storagepolicy import StoragePolicyDecision
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_TIME = 10
 _MOST_EVIDENCE = 8
 _MOST_REINFORCEMENTS = 20
 
 
 def derived_id(candidate: CandidateStatement) -> str:
     """Return the candidate's record id, stable across runs.
-    It sorts by the time of the source."""
+    It sorts with its source."""
     if candidate.id:
         return candidate.id
     source = candidate.sources[0] if candidate.sources else ""
     stamp = source if len(source) == 26 else clock.new_id(candidate.said_at or clock.parse_time("1970-01-01"))
-    return stable_id(stamp, f"{source}\x1f{candidate.key}")
-
-
-def stable_id(after: str, key: str) -> str:
-    """Derive an id from ``key`` that sorts with the id ``after``."""
-    number = int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=10).digest(), "big")
-    digits = []
-    for _ in range(16):
-        digits.append(_ALPHABET[number & 31])
-        number >>= 5
-    return after[:_TIME] + "".join(reversed(digits))
+    return clock.follow_id(stamp, f"{source}\x1f{candidate.key}")
 
 
 @dataclass(slots=True)

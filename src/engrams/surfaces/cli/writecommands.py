@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engrams.clock import derive_id
+from engrams.clock import derive_told_id
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.ipc.callidentity import IDENTITY
 from engrams.ipc.commandserver import DeclinedCallError
@@ -159,7 +159,7 @@ def _add_once(engine: MemoryEngine, turn: Turn, scope: tuple[str, ...], kind: Ki
     call = IDENTITY.get()
     if call is None:
         return engine.add(turn, scope=scope, kind=kind)
-    turn = replace(turn, id=derive_id(turn.at or call.at, call.key, number))
+    turn = replace(turn, id=derive_told_id(turn.at or call.at, call.at, call.key, number))
     receipt = engine.add(turn, scope=scope, kind=kind)
     return replace(receipt, outcome="stored") if (receipt.outcome, receipt.id) == ("duplicate", turn.id) else receipt
 
@@ -232,7 +232,7 @@ def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Previ
         say(f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
         _print_sources(report)
     for record in replaced:
-        say(f"had replaced {paint(record.id, 'dim')}  {fit_line(record.text, 60)} If that holds again: engrams restore {record.id[:12]}")
+        say(f"had replaced {paint(record.id, 'dim')}  {fit_line(record.text, 60)} If that holds again: engrams restore {record.id}")
 
 
 @app.command()

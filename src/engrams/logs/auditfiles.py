@@ -33,7 +33,7 @@ class AuditEventFiles:
         self._folder, self._home = folder, folder.parent
         self._file: int | None = None
         self._path = Path()
-        """Of the day's file, once it is open."""
+        """Path of the day's file, once it is open."""
         self._day = ""
 
     def append_events(self, batch: AuditEventBatch) -> None:

@@ -23,7 +23,7 @@ CORE_PIECE = "core"
 """Category of the pieces of MEMORY.md."""
 
 Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
-"""Why something is written down; it becomes the heading."""
+"""Reason for writing something down; it becomes the heading."""
 
 
 @dataclass(frozen=True, slots=True)

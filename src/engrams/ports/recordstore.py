@@ -130,7 +130,7 @@ class StorageUse:
 
 @dataclass(frozen=True, slots=True)
 class WriteBatch:
-    """Everything one write does, in ONE transaction: all of it or none.
+    """Changes of one write, in ONE transaction: all of them or none.
     ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do.
 
     ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in

@@ -104,7 +104,7 @@ class PreparedQuery:
     seek: CandidateSearchQuery
     answering: Mapping[str, float]
     commit: str = ""
-    """Of the survey."""
+    """Mark of the last commit that the survey saw."""
     embed_error: str = ""
     """Error of the embedder; empty: none."""
 

@@ -43,7 +43,7 @@ class HashEmbedder:
     """Embed by hashed words; ``calls`` counts texts by purpose."""
 
     incognito: ClassVar[bool] = True
-    """It keeps nothing of what it sees."""
+    """True: no text that it embeds is kept anywhere."""
 
     def __init__(self, dimension: int = 256, *, inline: bool = True) -> None:
         """Set the dimension. InputError: it is under 1."""

@@ -122,7 +122,7 @@ UNSEARCHED = "unsearched"
 """The metadata of a memory that is kept for those who ask for it by name: no search finds it."""
 
 PRODUCT: dict[Layer, str] = {Layer.SEMANTIC: "facts", Layer.EPISODIC: "sessions", Layer.PROCEDURAL: "rules"}
-"""What people are shown for a layer, in the API, the command line and the page alike."""
+"""Names of layers for people, in the API, the command line and the page alike."""
 
 _MAX_LABELS, _MAX_LABEL = 16, 200
 _SCOPE_HINT = 'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
@@ -130,7 +130,7 @@ _SCOPE_HINT = 'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
-    """Whose memory, and which part of it: ``Scope(("user", "alice", "project", "x"))``.
+    """Owner and part of memory: ``Scope(("user", "alice", "project", "x"))``.
 
     Pairs of labels, or a single one (methods refuse other odd numbers); the first pair, or the only label, is the owner, and comes first in
     every key and index of a store. ``key`` is its text form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``."""

@@ -88,7 +88,7 @@ class ExtractionResult:
 
 
 HeardAhead: TypeAlias = tuple[ExtractionResult, tuple[JobSpec, ...]]
-"""What messages say that are not stored yet, and the jobs that follow where none of it is to be reconciled."""
+"""Extraction from messages that are not stored yet, and the jobs to queue where nothing of it has to be reconciled."""
 
 
 def extract_candidates(

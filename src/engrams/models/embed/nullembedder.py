@@ -17,7 +17,7 @@ class NullEmbedder:
     """Embedder port with dimension 0."""
 
     incognito: ClassVar[bool] = True
-    """It keeps nothing of what it sees."""
+    """True: no text that it embeds is kept anywhere."""
 
     @property
     def card(self) -> EmbedderCard:

@@ -46,7 +46,7 @@ class OnnxEmbedder:
     folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean. Texts are cut at 256 tokens."""
 
     incognito: ClassVar[bool] = True
-    """It keeps nothing of what it sees."""
+    """True: no text that it embeds is kept anywhere."""
 
     def __init__(self, settings: EmbedSettings) -> None:
         """Set the model; ``settings.model``: a folder or a hub name."""

@@ -149,7 +149,7 @@ class BuiltinEmbedder:
     """Embedder port over the static table, mapped on demand; threads share it."""
 
     incognito: ClassVar[bool] = True
-    """It keeps nothing of what it sees."""
+    """True: no text that it embeds is kept anywhere."""
 
     def __init__(self, query_prefix: str | None = None) -> None:
         """Set the text put before queries; None and empty: nothing."""

@@ -316,4 +316,4 @@ def _json_default(value: Any) -> Json:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_json_default)
-"""Made once: ``json.dumps`` makes one for each value."""
+"""Encoder that is made once: ``json.dumps`` makes one for each value."""

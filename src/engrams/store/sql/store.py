@@ -53,7 +53,7 @@ class SqlStore:
         self._clock = clock
         self._index_cache = OwnerIndexCache(database, dialect, settings, clock, files)
         self.dialect, self.reading, self.write = dialect, database.reading, database.write
-        """For a move, which copies rows."""
+        """Parts that a move uses, which copies rows."""
 
     # ---------------------------------------------------------------------------------------------------- records
 

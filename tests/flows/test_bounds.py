@@ -59,7 +59,7 @@ BOUNDS = {
     "tend.usagelearning._OWNERS": 10_000,
     "vault.outboxjobs._OWNERS": 10_000,
     "vault.skillfiles._MOST": 1_000,
-    "write.changedetection.messagejudge._MOST_READ": 512,
+    "write.changedetection.messagejudge._MOST_READ": 1024,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 

@@ -212,3 +212,19 @@ def test_small_work_starts_no_helper(asked: list[HelperProcess]) -> None:
             (number, 2 * number) for number in range(5)
         ]
     assert asked == []
+
+
+def test_what_a_helper_remembers_is_used_again(monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]) -> None:
+    """Work that builds on what was read before all goes to a helper that runs, however much waits there; other work is shared."""
+    monkeypatch.setattr(helperprocess, "_QUEUED", 0)
+    helpers = HelperProcesses(2)
+    inputs = [(number, -number) for number in range(50)]
+    assert [*helpers.map_ahead(abs, inputs, 400, apart=True)] == [(number, number) for number in range(50)]
+    assert asked == []
+    monkeypatch.setattr(helperprocess, "_QUEUED", 2)
+    assert [*helpers.map_ahead(abs, inputs[:1], 400)] == [(0, 0)]
+    assert len(asked) == 1
+    monkeypatch.setattr(helperprocess, "_QUEUED", 0)
+    assert [*helpers.map_ahead(abs, inputs, 400)] == [*helpers.map_ahead(abs, inputs, 400, apart=True)]
+    assert len(asked) == 51
+    helpers.close()

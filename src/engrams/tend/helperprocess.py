@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -18,7 +19,7 @@ from engrams.ports.readahead import Answer, Asked
 
 _SERVE = "from engrams.tend.helperprocess import serve; serve()"
 _QUEUED = 2
-"""Pieces of work that a helper has at once: one in hand, and the next."""
+"""Pieces of work of a helper for which others have time too: one in hand, and the next."""
 _GRACE = 2.0
 """Seconds that it has to end by itself."""
 
@@ -34,31 +35,29 @@ class HelperProcess:
             [sys.executable, "-c", _SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._asked: deque[Future[Any]] = deque()
-        self._lock, self._lost = Lock(), False
+        self._lock, self._lost, self._has_answered = Lock(), False, False
+        # A pipe holds less than the work that waits: whoever asks goes on meanwhile.
+        self._work: SimpleQueue[bytes] = SimpleQueue()
+        self._writing = Thread(target=self._write, name="engrams-helper-work", daemon=True)
+        self._writing.start()
         Thread(target=self._read, name="engrams-helper", daemon=True).start()
-
-    @property
-    def has_room(self) -> bool:
-        """True where it lives and may have more work."""
-        return not self._lost and len(self._asked) < _QUEUED
 
     @property
     def load(self) -> int:
         """Number of pieces of work that it has not answered."""
         return len(self._asked)
 
+    def has_room(self, *, apart: bool) -> bool:
+        """True where it lives and may have more work.
+        ``apart``: no other process should do it, unless this one still starts."""
+        return not self._lost and (len(self._asked) < _QUEUED or (apart and self._has_answered))
+
     def ask(self, work: bytes) -> Future[Any]:
         """Hand over pickled work; EOFError: the helper has ended."""
         future: Future[Any] = Future()
-        pipe = self._process.stdin
-        assert pipe is not None
         with self._lock:
             self._asked.append(future)
-            try:
-                pipe.write(work)
-                pipe.flush()
-            except (OSError, ValueError):
-                self._lost = True
+            self._work.put(work)
         if self._lost:
             self._lose()
         return future
@@ -69,8 +68,11 @@ class HelperProcess:
         assert pipe is not None
         if self._asked:
             self._process.kill()
-        with self._lock, suppress(OSError):
+        with self._lock:
             self._lost = True
+            self._work.put(b"")
+        self._writing.join(_GRACE)
+        with suppress(OSError):
             pipe.close()
         try:
             self._process.wait(_GRACE)
@@ -78,12 +80,21 @@ class HelperProcess:
             self._process.kill()
             self._process.wait()
 
+    def _write(self) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        with suppress(OSError, ValueError):
+            while work := self._work.get():
+                pipe.write(work)
+                pipe.flush()
+
     def _read(self) -> None:
         pipe = self._process.stdout
         assert pipe is not None
         with pipe, suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
                 answer = pickle.load(pipe)  # noqa: S301 - of our own process, over a pipe that nobody else has
+                self._has_answered = True
                 self._asked.popleft().set_result(answer)
         self._lose()
 
@@ -94,9 +105,9 @@ class HelperProcess:
                 self._asked.popleft().set_exception(EOFError("The helper ended."))
 
 
-def begin(helpers: list[HelperProcess], call: Callable[[Asked], Answer], asked: Asked) -> Future[Answer]:
+def begin(helpers: list[HelperProcess], call: Callable[[Asked], Answer], asked: Asked, *, apart: bool) -> Future[Answer]:
     """Hand work to the idlest helper, or do it here."""
-    free = min((helper for helper in helpers if helper.has_room), key=lambda helper: helper.load, default=None)
+    free = min((helper for helper in helpers if helper.has_room(apart=apart)), key=lambda helper: helper.load, default=None)
     if free is not None:
         with suppress(pickle.PicklingError, TypeError, AttributeError):
             return free.ask(pickle.dumps((call, asked), pickle.HIGHEST_PROTOCOL))

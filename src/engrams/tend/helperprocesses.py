@@ -47,7 +47,9 @@ class HelperProcesses:
         self._owner, self._used = os.getpid(), time.monotonic()
         register_cache(self)
 
-    def map_ahead(self, call: Callable[[Asked], Answer], inputs: Iterable[tuple[Kept, Asked]], size: int) -> Iterator[tuple[Kept, Answer]]:
+    def map_ahead(
+        self, call: Callable[[Asked], Answer], inputs: Iterable[tuple[Kept, Asked]], size: int, *, apart: bool = False
+    ) -> Iterator[tuple[Kept, Answer]]:
         """Yield the answers in order, computed by whoever has time: see ``ReadAhead``."""
         helpers = self._find(size)
         if not helpers:
@@ -57,7 +59,7 @@ class HelperProcesses:
 
         waiting: deque[tuple[Kept, Asked, Future[Answer]]] = deque()
         for kept, asked in inputs:
-            waiting.append((kept, asked, begin(helpers, call, asked)))
+            waiting.append((kept, asked, begin(helpers, call, asked, apart=apart)))
             while waiting and (waiting[0][2].done() or len(waiting) > _AHEAD * len(helpers)):
                 yield self._take(call, *waiting.popleft())
         while waiting:

@@ -60,9 +60,9 @@ class ChangeDetector:
         """Find what new statements end, part by part; ``size``: records in all.
 
         The parts may be read some steps ahead: what one changes, facts, is nothing that the next ones look at."""
-        news = self._ahead(find_news, map(self._ask_news, parts), size)
+        news = self._ahead(find_news, map(self._ask_news, parts), size, apart=True)
         asked = (self._ask_judge(said, flags) for said, flags in news)
-        for pairs, judged in self._ahead(judge_messages, asked, size):
+        for pairs, judged in self._ahead(judge_messages, asked, size, apart=True):
             yield [(record, _name_changes(some, each)) for (record, some), each in zip(pairs, judged, strict=True)]
 
     def apply(self, detection: Detection, changes: DigestChangeSet) -> None:

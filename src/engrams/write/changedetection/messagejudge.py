@@ -18,7 +18,8 @@ from engrams.write.changedetection.pairfeatures import read_messages
 
 Message: TypeAlias = tuple[str, str, datetime]
 """Text, speaker and time."""
-_MOST_READ = 512
+_MOST_READ = 1024
+"""Messages that are remembered: those of the parts under way, and their neighbours."""
 
 
 class MessageReader:

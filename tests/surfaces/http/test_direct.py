@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from engrams import MemoryEngine
+from engrams import MemoryEngine, Turn
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.rest import errors
 from engrams.testing import temp_engine
@@ -53,3 +53,15 @@ def test_the_answer_is_the_same_either_way(path: str, monkeypatch: pytest.Monkey
         monkeypatch.setattr(errors, "_make_direct", lambda *_: None)
         assert direct == answer(memory, path)
         assert {status for status, _, _ in direct} == {200, 400, 413, 422}
+
+
+def test_hits_of_a_search_are_written_like_those_of_an_explanation() -> None:
+    """Every field of messages, of facts and of marks, in the same order; also of metadata and times."""
+    with temp_engine(user="ada", jobs__workers=0, usage__enabled=False) as memory:
+        for text in ("I live in Bergen.", "I moved to Oslo last week.", "My sister Ann likes tea."):
+            memory.add(Turn(text, speaker="Ada", session="s", meta={"from": ["a", {"b": 1.5}]}), scope=("user", "ada"))
+        memory.drain()
+        with TestClient(create_app(memory, memory.settings), base_url="http://127.0.0.1") as client:
+            found, explained = [client.post(path, json={"query": "Where do I live?"}) for path in ("/v1/search", "/v1/explain")]
+    assert found.text.startswith(explained.text.partition(',"abstain"')[0])
+    assert any(hit["facts"] and hit["memory"]["meta"] for hit in found.json()["hits"])

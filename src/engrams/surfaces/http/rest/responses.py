@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import to_json as to_bytes
 
 from engrams.ports import PurgeReport
 from engrams.surfaces.http.rest.errors import to_json
@@ -275,19 +275,27 @@ def to_choice(found: PurgeCandidate) -> PurgeCandidateResponse:
     return PurgeCandidateResponse.model_validate({**values, "sources": report.sources, "also_said_in": report.also_said_in})
 
 
-_NAMES = tuple(item.name for item in fields(Record))
+_ENUMS = ("kind", "layer", "tier", "status")
+_NAMES = tuple(name for name in MemoryResponse.model_fields if name != "basis")
 _PROVENANCE = ("channel", "extractor", "prompt", "reason", "files")
 _read_fields, _read_provenance = attrgetter(*_NAMES), attrgetter(*_PROVENANCE)
 
 
 def to_memory(record: Record) -> MemoryResponse:
+    return MemoryResponse.model_validate(_to_fields(record))
+
+
+def _to_fields(record: Record) -> dict[str, Any]:
+    """Convert a record to the fields of its response, in their order."""
     values: dict[str, Any] = dict(zip(_NAMES, _read_fields(record), strict=True))
-    values["basis"] = find_basis(record)
+    for name in _ENUMS:
+        values[name] = str(values[name])
     values["scope"] = record.scope.labels
     values["evidence"] = [{"quote": each.quote, "source": each.source, "speaker": each.speaker} for each in record.evidence]
-    values["provenance"] = to_json(dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True)))
-    values["meta"] = to_json(dict(record.meta))
-    return MemoryResponse.model_validate(values)
+    values["provenance"] = dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True))
+    values["meta"] = to_json(dict(record.meta)) if record.meta else {}
+    values["basis"] = find_basis(record)
+    return values
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryResponse:
@@ -311,8 +319,22 @@ def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
     return OutdatedMarkResponse(by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed)
 
 
-def to_search(found: SearchResult) -> SearchResponse:
-    return SearchResponse(hits=[to_hit(hit) for hit in found.hits], abstain=found.abstain, notes=list(found.notes))
+def write_search(found: SearchResult) -> bytes:
+    """Write a SearchResponse as JSON.
+
+    Straight from the records: a model of each hit takes longer than its JSON."""
+    hits = [
+        {
+            "memory": _to_fields(hit.record),
+            "score": _round(hit.score),
+            "status": str(hit.status),
+            "parts": _round_parts(hit.parts),
+            "facts": [_to_fields(fact) for fact in hit.facts],
+            "outdated": _to_outdated(hit.outdated) if hit.outdated else None,
+        }
+        for hit in found.hits
+    ]
+    return to_bytes({"hits": hits, "abstain": found.abstain, "notes": found.notes})
 
 
 def to_explanation(found: SearchResult) -> ExplainResponse:

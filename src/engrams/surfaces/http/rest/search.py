@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from fastapi import APIRouter
+from starlette.responses import Response
 
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
@@ -18,8 +19,8 @@ def router(settings: Settings) -> APIRouter:
     threads = None if waits_for_model(settings) else ThreadPoolExecutor(count_searches(settings.serve.workers), "engrams-search")
     routes = APIRouter(prefix="/v1", tags=["reading"], route_class=limited_route(settings.limits.text_bytes, threads))
 
-    @routes.post("/search", responses=error_responses())
-    def search(body: requests.SearchRequest, caller: ScopedCaller) -> responses.SearchResponse:
+    @routes.post("/search", response_model=responses.SearchResponse, responses=error_responses())
+    def search(body: requests.SearchRequest, caller: ScopedCaller) -> Response:
         """Find the memories that answer a question, best first.
 
         `abstain`: nothing was relevant."""
@@ -33,7 +34,7 @@ def router(settings: Settings) -> APIRouter:
             where=Where("and", tests) if tests else None,
             history=body.history,
         )
-        return responses.to_search(found)
+        return Response(responses.write_search(found), media_type="application/json")
 
     @routes.post("/explain", responses=error_responses())
     def explain(body: requests.MemoryQuestionRequest, caller: ScopedCaller) -> responses.ExplainResponse:

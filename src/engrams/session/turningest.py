@@ -37,7 +37,7 @@ from engrams.settings import Settings
 from engrams.text.prose import strip_code
 from engrams.types import UNSEARCHED, Kind, Receipt, Record, Scope, StageDecision, Status, Turn, Vector, clean_text
 from engrams.write import manualedits
-from engrams.write.editcascade import cascade_changes, restate_object
+from engrams.write.editcascade import cascade_changes, restate_slot
 from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
@@ -263,8 +263,8 @@ class TurnIngester:
         for name in ("text", "caption", "summary"):
             if fields.get(name):
                 fields = {**fields, name: self._clean_text(clean_text(fields[name], self._settings.limits.text_bytes))}
-        if "text" in fields and not {"object", "predicate"} & set(fields):
-            fields = {**fields, **restate_object(record, fields["text"])}
+        if "text" in fields and not {"subject", "object", "predicate"} & set(fields):
+            fields = {**fields, **restate_slot(record, fields["text"])}
         card = self._embedder.card
         if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
             return fields, ()

@@ -10,18 +10,25 @@ from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Wr
 from engrams.text.terms import tokens
 from engrams.types import UNSAID, Kind, Record, Status
 from engrams.write import manualedits, sourcechanges
+from engrams.write.statedfacts import keeps_slot, read_edited
 
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 
 
-def restate_object(record: Record, text: str) -> dict[str, Any]:
-    """Find the new object where only the object's words changed.
+def restate_slot(record: Record, text: str) -> dict[str, Any]:
+    """Find the slot of a statement whose text is edited.
 
-    Returns fields: the new ``object``, emptied ``predicate`` and ``object`` where the text differs elsewhere, or where it never held the
-    object's words, and none where no word changes. Pure."""
-    if not record.object or record.object in text or tokens(record.text) == tokens(text):
+    Returns fields. Where rules read the new text as one statement with the same subject and predicate: those of that. Else the new
+    ``object`` where only that one's words changed, emptied ``predicate`` and ``object`` where the text differs elsewhere, says several
+    things, or never held the object's words, and none where no word changes, or where it still holds the object. Pure."""
+    if not record.object or tokens(record.text) == tokens(text):
         return {}
-    if record.object not in record.text:
+    read = read_edited(record, text)
+    if len(read) == 1 and keeps_slot(read[0], record):
+        return {name: getattr(read[0], name) for name in ("subject", "predicate", "object")}
+    if record.object in text:
+        return {}
+    if len(read) > 1 or record.object not in record.text:
         return {"predicate": "", "object": ""}
     before, _, after = record.text.partition(record.object)
     inner = text[len(before) : len(text) - len(after)]

@@ -10,8 +10,9 @@ from engrams.settings import WriteSettings
 from engrams.types import PREREQUISITES, WARNINGS, EdgeType, Kind, Record, Status
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject
 from engrams.write.changeset import DigestChangeSet
-from engrams.write.predicateslots import is_single
+from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.rules import UtteranceContext, extract_statements
+from engrams.write.rules.englishlexicon import find_lemma
 
 _GIVEN = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 _CHANGED = re.compile(
@@ -27,6 +28,10 @@ _PLAIN = re.compile(
     r" (?P<object>(?:[^.!?\n]|\.(?=\w)){1,80})[.!]?",
     re.IGNORECASE,
 )
+
+
+_OWNER = re.compile(r"\bthe user(?P<own>['’]s\b)?(?: (?P<verb>\w+))?", re.IGNORECASE)
+_I = {"is": "am", "has": "have", "does": "do"}
 
 
 def select_given(records: Sequence[Record], settings: WriteSettings) -> list[Record]:
@@ -67,6 +72,32 @@ def read_given(record: Record) -> CandidateStatement:
         said_at=record.recorded_at,
         id=record.id,
     )
+
+
+def read_edited(record: Record, text: str) -> list[CandidateStatement]:
+    """Read a new text of a statement by rules, subjects canonical."""
+    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset({record.subject.lower()}))
+    found = extract_statements(_OWNER.sub(_say_by_owner, text), speech)
+    return [replace(one, subject=canonical_subject(one.subject, record.scope)) for one in found]
+
+
+def keeps_slot(read: CandidateStatement, record: Record) -> bool:
+    """True if a new text says another value of a statement's slot.
+    It is so now and without doubt."""
+    same = (read.subject, canonical_predicate(read.predicate)) == (record.subject, canonical_predicate(record.predicate))
+    sure = read.modality == "asserted" and read.effect in ("states", "changes") and read.polarity == record.meta.get("polarity", True)
+    current = read.valid_to is None and (read.valid_from is None or read.valid_from <= record.recorded_at)
+    return same and sure and current and bool(read.object)
+
+
+def _say_by_owner(found: re.Match[str]) -> str:
+    """Let the user say it: "the user lives" is "I live"."""
+    verb = found["verb"] or ""
+    if found["own"]:
+        return f"my {verb}"
+    lemma = find_lemma(verb)
+    said = _I.get(verb) or (lemma[0] if lemma and "s" in lemma[1] else verb)
+    return f"I {said}"
 
 
 def with_slots(known: Sequence[Record]) -> list[Record]:

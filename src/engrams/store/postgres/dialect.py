@@ -28,6 +28,9 @@ class PostgresDialect:
         assert isinstance(connection, OwnerConnection)
         connection.enter(owner)
 
+    def mark_uses(self, connection: SqlConnection) -> None:
+        pass
+
     def describe(self, text: str) -> dict[str, str]:
         return {"folded": fold(text)}
 

@@ -67,6 +67,8 @@ class BatchCommitter:
         for use in batch.uses:
             self._enter(use.owner)
             execute(connection, "count_use", use.times, micros(use.at), self._stored_id(use.id), use.owner.key)
+        if batch.uses:
+            self._dialect.mark_uses(connection)
         for owner, vector in batch.vectors:
             self._save_vector(owner, vector)
         self._save_graph()
@@ -241,6 +243,7 @@ class BatchCommitter:
         fresh = {name: value for name, value in moved.items() if value != getattr(record, name)}
         if fresh.keys() <= BOOKKEEPING:
             self._update_columns(number, {name: encode_field(name, value) for name, value in fresh.items()})
+            self._dialect.mark_uses(self._connection)
         else:
             self._apply_fields(number, record, fresh, change.action, change.reason)
 

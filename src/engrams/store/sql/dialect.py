@@ -66,6 +66,10 @@ class SqlDialect(Protocol):
         """Name the owner whose rows the next statements touch."""
         ...
 
+    def mark_uses(self, connection: SqlConnection) -> None:
+        """Mark that records were used, where no commit tells it."""
+        ...
+
     def describe(self, text: str) -> Mapping[str, Any]:
         """Return extra columns that this database stores for a text."""
         ...

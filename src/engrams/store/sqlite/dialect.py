@@ -57,6 +57,9 @@ class SqliteDialect:
     def enter(self, _connection: SqlConnection, _owner: str) -> None:
         pass
 
+    def mark_uses(self, connection: SqlConnection) -> None:
+        execute(connection, "mark_uses")
+
     def describe(self, _text: str) -> dict[str, str]:
         return {}
 

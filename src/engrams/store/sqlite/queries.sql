@@ -101,8 +101,13 @@ INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SE
 -- name: data_version
 PRAGMA data_version;
 
--- name: holds_edges
-SELECT EXISTS (SELECT 1 FROM edges WHERE owner = ?);
+-- name: owner_marks
+SELECT (SELECT max(changed) FROM records WHERE owner = ?1),
+    (SELECT sum(value) FROM counters WHERE name IN ('uses', 'erasures')), EXISTS (SELECT 1 FROM edges WHERE owner = ?1),
+    (SELECT json_group_array(id) FROM (SELECT id FROM records WHERE owner = ?1 AND changed > ?2 LIMIT ?3));
+
+-- name: mark_uses
+INSERT INTO counters (name, value) VALUES ('uses', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1;
 
 -- name: record_marks
 SELECT id, changed, version, access_count, last_accessed FROM records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,43 +9,15 @@ from typing import TYPE_CHECKING, Literal
 from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sql import recordqueries
-from engrams.store.sql.namedqueries import fetch_one
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite.committedreads import CommittedReadCache, CommittedReads
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
 from engrams.store.sqlite.indexfiles import SqliteIndexFiles
-from engrams.text.textcaches import register_cache
 from engrams.types import Edge, EdgeType, Json, Record, Scope
 
 if TYPE_CHECKING:
     import apsw
-
-_KEPT = 64
-
-
-class SurveyCache:
-    """Last survey of each reach, valid until the owner's next change."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, ScopeReach], ReachSurvey] = OrderedDict()
-        register_cache(self)
-
-    def find(self, generation: int, reach: ScopeReach, last_change: int) -> ReachSurvey | None:
-        """Find the survey kept after this change of this file."""
-        kept = self._kept.get((generation, reach))
-        return kept if kept is not None and kept.last_change == last_change else None
-
-    def keep(self, generation: int, reach: ScopeReach, survey: ReachSurvey) -> ReachSurvey:
-        """Keep a survey, and return it."""
-        self._kept[generation, reach] = survey
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return survey
-
-    def cache_clear(self) -> None:
-        """Forget all: purged names must not stay in memory."""
-        self._kept.clear()
 
 
 class SqliteStore(SqlStore):
@@ -58,7 +29,7 @@ class SqliteStore(SqlStore):
 
     def __init__(self, database: SqliteDatabase, settings: StoreSettings, clock: Clock) -> None:
         super().__init__(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
-        self._surveys, self._reads = SurveyCache(), CommittedReadCache()
+        self._reads = CommittedReadCache()
 
     @classmethod
     def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
@@ -75,14 +46,10 @@ class SqliteStore(SqlStore):
         owner = reach.owner
         with self._database.asking(owner) as connection:
             reads = self._get_reads(connection, owner)
-            if (kept := reads.surveys.get(reach)) is not None:
-                return kept
-            last, generation = fetch_one(connection, "last_change", owner.key)[0] or 0, self._database.generation
-            kept = self._surveys.find(generation, reach, last)
-            if kept is None:
-                rows = recordqueries.find_speakers(connection, reach)
-                kept = self._surveys.keep(generation, reach, ReachSurvey(dict(rows), last))
-            return self._reads.keep_survey(reads, reach, kept)
+            if (kept := reads.surveys.get(reach)) is None:
+                kept = ReachSurvey(dict(recordqueries.find_speakers(connection, reach)), reads.last_change)
+                self._reads.keep_survey(reads, reach, kept)
+            return kept
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
@@ -117,9 +84,8 @@ class SqliteStore(SqlStore):
             return edges, self._reads.get_records(connection, generation, owner, reads, wanted)
 
     def _get_reads(self, connection: apsw.Connection, owner: Scope) -> CommittedReads:
-        """Reads that still hold.
-        None do in memory, where one connection reads and writes."""
-        return self._reads.get(connection, self._database.generation, owner) if self._database.path else CommittedReads()
+        """Reads that still hold."""
+        return self._reads.get(connection, self._database.generation, owner)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         from engrams.store.sqlite import databasecheck

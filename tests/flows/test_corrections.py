@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from engrams import MemoryEngine, Turn
@@ -10,6 +13,7 @@ from engrams.types import Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
 ANN_SCOPE = Scope(ANN)
+JANUARY, MAY = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 5, 2, tzinfo=UTC)
 ALONE = "I'm allergic to cashews."
 BOTH = "I'm allergic to cashews and I live in Berlin."
 
@@ -45,6 +49,38 @@ def test_the_only_source_goes_with_its_statement(action: str, status: Status) ->
         assert engine.get(source, scope=ANN).status is status
         assert "cashews" not in shown(engine)
         assert ("pecans" in shown(engine)) is (action == "edit")
+
+
+@pytest.mark.parametrize("kind", [Kind.NOTE, Kind.TURN])
+def test_a_message_of_the_past_goes_with_its_statement(kind: Kind) -> None:
+    """What was replaced is forgotten with the message that said it, in reads of the past too, and is as it was after a restore."""
+    with temp_engine(jobs__workers=0) as engine:
+        said = engine.add(Turn("I live in Berlin", "user", "", JANUARY), scope=ANN, kind=kind).id
+        fact = derived(engine, "Berlin")
+        engine.add(Turn("I moved to Munich", "user", "", MAY), scope=ANN, kind=kind)
+        before = [engine.get(one, scope=ANN) for one in (said, fact.id)]
+        assert before[1].status is Status.SUPERSEDED
+        assert engine.preview([fact.id], "forget", ANN).sources[0].effect == "forgotten"
+        engine.forget(fact.id, scope=ANN)
+        assert not engine.search("Where do I live?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
+        assert "Munich" in shown(engine, "Where do I live?") and "Berlin" not in shown(engine, "Where do I live?")
+        engine.restore(fact.id, scope=ANN)
+        after = [engine.get(one, scope=ANN) for one in (said, fact.id)]
+        assert [replace(one, version=0) for one in after] == [replace(one, version=0) for one in before]
+        assert engine.search("Where do I live?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
+
+
+def test_a_message_of_the_past_that_says_more_keeps_the_rest() -> None:
+    """Of a note that another statement keeps, only the words of the forgotten one are left out."""
+    with temp_engine(jobs__workers=0) as engine:
+        said = engine.add(Turn("I live in Berlin. My dog is called Bruno.", "user", "", JANUARY), scope=ANN, kind=Kind.NOTE).id
+        fact = derived(engine, "Berlin")
+        engine.add(Turn("I moved to Munich", "user", "", MAY), scope=ANN)
+        engine.forget(fact.id, scope=ANN)
+        assert engine.get(said, scope=ANN).status is Status.ACTIVE
+        hits = engine.search("Where do I live? What is my dog called?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
+        told = " ".join(hit.record.text + hit.snippet for hit in hits)
+        assert "Bruno" in told and "Berlin" not in told
 
 
 @pytest.mark.parametrize("preset", ["default", "proxy"])

@@ -23,6 +23,12 @@ _DERIVED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NE
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 _LOOKED_UP = 20
 _PAGE = 1000
+_OUT_OF_REACH: Mapping[ChangeAction, frozenset[Status]] = {
+    "edit": frozenset(Status) - {Status.ACTIVE},
+    "forget": frozenset({Status.FORGOTTEN, Status.PURGED}),
+    "purge": frozenset({Status.PURGED}),
+}
+"""Statuses of messages that an action leaves as they are. Reads of the past show superseded ones, so that a forget reaches them."""
 _CURRENT = {
     Status.ACTIVE: "Searches find it already.",
     Status.CANDIDATE: "It is held until more supports it.",
@@ -131,12 +137,7 @@ def _find_effect(
     source: Record, quotes: tuple[str, ...], action: ChangeAction, lookup: SourceLookup, gone: set[str], min_words: int
 ) -> str:
     left = source.text
-    # A purge reaches what an edit or a forget has put away before.
-    if (
-        source.kind not in (*_SAID, Kind.EPISODE)
-        or source.status is Status.PURGED
-        or (source.status is not Status.ACTIVE and action != "purge")
-    ):
+    if source.kind not in (*_SAID, Kind.EPISODE) or source.status in _OUT_OF_REACH[action]:
         return "kept"
     for quote in quotes:
         left = left.replace(quote, " ")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import engrams
-from engrams.text.latepatterns import late_pattern
+from engrams.text.latepatterns import late_alternatives, late_pattern
 
 ROOT = Path(engrams.__file__).parent
 
@@ -30,6 +30,31 @@ def test_a_late_pattern_is_a_pattern() -> None:
     assert late.findall("a1 B2") == plain.findall("a1 B2") and late.sub("x", "a1 B2") == "x x"
     assert [m.span() for m in late.finditer("a1 B2")] == [m.span() for m in plain.finditer("a1 B2")]
     assert (late.pattern, late.flags, bool(late.match("a1")), late.fullmatch("a12")) == (plain.pattern, plain.flags, True, None)
+
+
+def test_alternatives_find_what_each_of_them_does() -> None:
+    """Bars within groups, sets and escapes stay where they are; alternatives at a word's edge are found only there."""
+    some = (r"\bone\b|\btwo(?:x|\by)?", r"^\W*three|[|(]four", r"\bfive\|six|七", r"seven\b")
+    joined, plain = late_alternatives(*some), re.compile("|".join(some))
+    assert joined.pattern.count(r"\b(?:") == 1 and joined.pattern.startswith(r"\b(?:one\b|two(?:x|\by)?|five\|six)|")
+    texts = (
+        "one",
+        "bone",
+        "a one",
+        "twox",
+        "two y",
+        "atwo",
+        "  three",
+        "a three",
+        "|four",
+        "(four",
+        "four",
+        "five|six",
+        "七",
+        "aseven",
+        "sevens",
+    )
+    assert [bool(joined.search(text)) for text in texts] == [bool(plain.search(text)) for text in texts]
 
 
 def test_every_late_pattern_compiles() -> None:

@@ -18,6 +18,9 @@ from engrams.ports import ProcessPeers
 
 _HEAD = struct.Struct(">I")
 _PIECE = 1 << 16
+_MOST_LATER = 32
+"""Messages that wait to be sent together, at most."""
+_LATER_SECONDS = 0.2
 _SEND_SECONDS = 0.5
 """Longest wait for a process that reads nothing; then it is told no more, until it reads again."""
 
@@ -28,14 +31,15 @@ class WorkerLinks:
     """Links of worker ``number`` of ``count``, over sockets in a private folder.
 
     What ``send`` was given is in the others' buffers when it returns, and ``hear`` takes in all that is in this one's: a request that
-    follows the answer to another one finds what that one left, whichever process has it. Objects are pickled: only this user's processes
-    can reach the sockets."""
+    follows the answer to another one finds what that one left, whichever process has it; but for what ``send_later`` was given, while this
+    process is busy. Objects are pickled: only this user's processes can reach the sockets."""
 
     def __init__(self, folder: Path, number: int, count: int, peers: ProcessPeers) -> None:
         self._folder, self._peers = folder, peers
         self._others = [other for other in range(count) if other != number]
         self._links: dict[int, socket.socket] = {}
         self._heard: dict[socket.socket, bytearray] = {}
+        self._later: list[bytes] = []
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         path = self._path(number)
@@ -44,7 +48,7 @@ class WorkerLinks:
         self._listener = open_socket(0)
         self._listener.bind(os.fspath(path))
         self._listener.listen(count)
-        peers.connect(self.send)
+        peers.connect(self.send, self.send_later)
 
     def start(self) -> None:
         """Read in this event loop from now on, also between requests."""
@@ -63,16 +67,36 @@ class WorkerLinks:
 
     def send(self, name: str, values: tuple[Any, ...]) -> None:
         """Tell the other processes; one that is gone misses it."""
-        body = pickle.dumps((name, values), pickle.HIGHEST_PROTOCOL)
-        frame = _HEAD.pack(len(body)) + body
         with self._lock:
-            for other in self._others:
-                try:
-                    self._find_link(other).sendall(frame)
-                except OSError as problem:
-                    if other in self._links:
-                        self._links.pop(other).close()
-                        _log.warning("worker %d was not told of %s: %s", other + 1, name, problem)
+            self._later.append(_make_frame(name, values))
+            self._send_waiting()
+
+    def send_later(self, name: str, values: tuple[Any, ...]) -> None:
+        """Tell the other processes at the next ``flush``, or soon.
+
+        To be called in the event loop."""
+        assert self._loop is not None
+        with self._lock:
+            self._later.append(_make_frame(name, values))
+            if len(self._later) >= _MOST_LATER:
+                self._send_waiting()
+            elif len(self._later) == 1:
+                self._loop.call_later(_LATER_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        with self._lock:
+            self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        frames, count, self._later = b"".join(self._later), len(self._later), []
+        for other in self._others if frames else ():
+            try:
+                self._find_link(other).sendall(frames)
+            except OSError as problem:
+                if other in self._links:
+                    self._links.pop(other).close()
+                    _log.warning("worker %d was not told of %d messages: %s", other + 1, count, problem)
 
     def hear(self) -> None:
         """Take in all that the others have told so far."""
@@ -136,3 +160,8 @@ class WorkerLinks:
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.link"
+
+
+def _make_frame(name: str, values: tuple[Any, ...]) -> bytes:
+    body = pickle.dumps((name, values), pickle.HIGHEST_PROTOCOL)
+    return _HEAD.pack(len(body)) + body

@@ -70,14 +70,17 @@ class ProcessPeers:
 
     def __init__(self) -> None:
         self._send: SendFunction | None = None
+        self._send_later: SendFunction | None = None
         self._parts: dict[str, Callable[..., object]] = {}
         self._early: dict[str, deque[tuple[Any, ...]]] = {}
         self._tables: dict[str, SharedTable] = {}
         self._lock = Lock()
 
-    def connect(self, send: SendFunction) -> None:
-        """Tell the other processes through ``send`` from now on."""
-        self._send = send
+    def connect(self, send: SendFunction, later: SendFunction | None = None) -> None:
+        """Tell the other processes through ``send`` from now on.
+
+        ``later``: sends what can wait, together with more."""
+        self._send, self._send_later = send, later or send
 
     def table(self, name: str, most: int = 10_000) -> SharedTable:
         """Return the table of a name, of at most so many entries."""
@@ -85,8 +88,10 @@ class ProcessPeers:
             self._tables[name] = SharedTable(self, name, most)
         return self._tables[name]
 
-    def share(self, name: str, apply: Callable[..., object]) -> TellFunction:
-        """Call ``apply`` with what others tell; returns what tells them."""
+    def share(self, name: str, apply: Callable[..., object], *, can_wait: bool = False) -> TellFunction:
+        """Call ``apply`` with what others tell; returns what tells them.
+
+        ``can_wait``: while this process has other requests to answer, for some tenths of a second."""
         with self._lock:
             self._parts[name] = apply
             early = self._early.pop(name, ())
@@ -94,8 +99,9 @@ class ProcessPeers:
             apply(*values)
 
         def tell(*values: Any) -> None:
-            if self._send is not None:
-                self._send(name, values)
+            send = self._send_later if can_wait else self._send
+            if send is not None:
+                send(name, values)
 
         return tell
 

@@ -5,27 +5,56 @@ Compiling a long one takes milliseconds, and a short command uses few of them.""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "pattern", "flags", "groups", "groupindex")
 
+_EDGE = r"\b"
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+"""Escaped character, set of characters, or any other one of a pattern."""
+
 
 class _LatePattern:
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._source = pattern, flags
+    def __init__(self, make: Callable[[], re.Pattern[str]]) -> None:
+        self._make = make
 
     def __getattr__(self, name: str) -> Any:
         if name not in _METHODS:
             raise AttributeError(name)
-        compiled = re.compile(*self._source)
+        compiled = self._make()
         self.__dict__.update({method: getattr(compiled, method) for method in _METHODS})
         return self.__dict__[name]
 
 
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern with the methods of a compiled one."""
-    return _LatePattern(pattern, flags)  # type: ignore[return-value]
+    return _LatePattern(lambda: re.compile(pattern, flags))  # type: ignore[return-value]
+
+
+def late_alternatives(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern that finds what any of these does.
+
+    A search looks for a word's edge once at each character, not once for each of them; which of several that match is found may change."""
+    return _LatePattern(lambda: re.compile(_join_alternatives(patterns)))  # type: ignore[return-value]
+
+
+def _join_alternatives(patterns: Iterable[str]) -> str:
+    found = [one for pattern in patterns for one in _split_alternatives(pattern)]
+    edged = [one.removeprefix(_EDGE) for one in found if one.startswith(_EDGE)]
+    return "|".join(([rf"{_EDGE}(?:{'|'.join(edged)})"] if edged else []) + [one for one in found if not one.startswith(_EDGE)])
+
+
+def _split_alternatives(pattern: str) -> list[str]:
+    """Split a pattern at its outermost bars."""
+    depth, found = 0, [""]
+    for piece in _PIECE.findall(pattern):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += piece
+    return found
 
 
 def holds_any(text: str, words: Iterable[str]) -> bool:

@@ -146,6 +146,20 @@ def test_numbers_are_of_all_processes(two: Fleet) -> None:
     assert [after - known for after, known in zip(chart(), before, strict=True)] == [3, 3]
 
 
+def test_the_chart_is_told_soon_while_a_request_is_under_way(two: Fleet) -> None:
+    """One process still waits for a body: searches that it answers meanwhile are in the other one's chart within tenths of a second."""
+
+    def count() -> int:
+        return sum(each["searches"] for each in two.ask(0, "/v1/stats/series?minutes=60")["points"])
+
+    before, place = count(), ("127.0.0.1", two.port)
+    with socket.create_connection(place) as one, socket.create_connection(place) as other:  # they are handed out in turn
+        for line in (one, other):
+            line.sendall(b"POST /v1/search HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{")
+        two.ask(1, "/v1/explain", {"query": "dog"})
+        until(lambda: count() == before + 1)
+
+
 def test_a_worker_that_dies_is_started_again(two: Fleet) -> None:
     """Killed, it is named in the log and replaced; meanwhile the other one answers."""
     lost, other = two.workers[1], two.workers[0]

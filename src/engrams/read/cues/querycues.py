@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from engrams.read.cues import firstpersonrewrite, namementions
 from engrams.read.cues.conversationquery import TAIL
 from engrams.read.cues.namementions import Role
-from engrams.text.latepatterns import late_pattern
+from engrams.text.latepatterns import late_alternatives, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.timephrases import TimeSpan, detect_language, find_times
 from engrams.types import Json
@@ -79,47 +79,35 @@ _KINDS: dict[QuestionKind, tuple[str, ...]] = {
         r"(?:ましたか|ですか|ますか)\W*$",
     ),
 }
-_KIND_PATTERNS = tuple((kind, late_pattern("|".join(patterns))) for kind, patterns in _KINDS.items())
-_WHEN = late_pattern("|".join(_KINDS["when"]))
-_LATEST = late_pattern(
-    "|".join(
-        (
-            r"\b(?:currently|now|nowadays|these\s+days|still|at\s+the\s+moment|right\s+now|at\s+present|presently|latest|most\s+recent(?:ly)?|current)\b",
-            r"\b(?:anymore|up\s+to\s+date|new(?:est)?\s+(?:job|address|phone|number))\b",
-            r"\b(?:aktuell\w*|derzeit|momentan|zurzeit|jetzt|immer\s+noch|neueste\w*)\b",
-            r"\b(?:actualmente|ahora|todavia|aun|hoy\s+en\s+dia|actual)\b",
-            r"\b(?:actuellement|maintenant|toujours|encore|actuel(?:le)?|en\s+ce\s+moment)\b",
-            r"现在|現在|目前|如今|还在|最新|当前",
-            r"今は|今も|まだ",
-        )
-    )
+_KIND_PATTERNS = tuple((kind, late_alternatives(*patterns)) for kind, patterns in _KINDS.items())
+_WHEN = late_alternatives(*_KINDS["when"])
+_LATEST = late_alternatives(
+    r"\b(?:currently|now|nowadays|these\s+days|still|at\s+the\s+moment|right\s+now|at\s+present|presently|latest|most\s+recent(?:ly)?|current)\b",
+    r"\b(?:anymore|up\s+to\s+date|new(?:est)?\s+(?:job|address|phone|number))\b",
+    r"\b(?:aktuell\w*|derzeit|momentan|zurzeit|jetzt|immer\s+noch|neueste\w*)\b",
+    r"\b(?:actualmente|ahora|todavia|aun|hoy\s+en\s+dia|actual)\b",
+    r"\b(?:actuellement|maintenant|toujours|encore|actuel(?:le)?|en\s+ce\s+moment)\b",
+    r"现在|現在|目前|如今|还在|最新|当前",
+    r"今は|今も|まだ",
 )
-_PAST = late_pattern(
-    "|".join(
-        (
-            r"\buse[d]?\s+to\b|\b(?:before|originally|previous(?:ly)?|former(?:ly)?|in\s+the\s+past|back\s+then|at\s+first|initial(?:ly)?|earlier|once)\b",
-            r"\b(?:no\s+longer|old\s+(?:job|address|phone|number|apartment|house)|at\s+the\s+time)\b",
-            r"\b(?:fruher\w*|damals|ursprunglich|ehemalig\w*|vorher|zuvor|anfangs)\b",
-            r"\b(?:antes|anteriormente|originalmente|solia|al\s+principio|anterior)\b",
-            r"\b(?:avant|auparavant|autrefois|a\s+l'origine|ancien(?:ne)?|au\s+debut|jadis)\b",
-            r"以前|之前|原来|原本|曾经|当初",
-            r"過去|かつて|もともと|(?<![名午])前は|昔",
-        )
-    )
+_PAST = late_alternatives(
+    r"\buse[d]?\s+to\b|\b(?:before|originally|previous(?:ly)?|former(?:ly)?|in\s+the\s+past|back\s+then|at\s+first|initial(?:ly)?|earlier|once)\b",
+    r"\b(?:no\s+longer|old\s+(?:job|address|phone|number|apartment|house)|at\s+the\s+time)\b",
+    r"\b(?:fruher\w*|damals|ursprunglich|ehemalig\w*|vorher|zuvor|anfangs)\b",
+    r"\b(?:antes|anteriormente|originalmente|solia|al\s+principio|anterior)\b",
+    r"\b(?:avant|auparavant|autrefois|a\s+l'origine|ancien(?:ne)?|au\s+debut|jadis)\b",
+    r"以前|之前|原来|原本|曾经|当初",
+    r"過去|かつて|もともと|(?<![名午])前は|昔",
 )
-_COURSE = late_pattern(
-    "|".join(
-        (
-            r"\b(?:in\s+(?:what|which)\s+order|order\s+in\s+which|chronolog\w+|timeline|over\s+time|overview|summar(?:y|ies|i[sz]\w+))\b",
-            r"\b(?:across|throughout)\s+(?:all\s+)?(?:of\s+)?(?:my|our|the|these|those)\b",
-            r"\bhow\s+(?:has|have|did)\b.{1,80}\b(?:progress|develop|evolve|change)(?:e?d)?\b",
-            r"\b(?:reihenfolge|chronologisch\w*|im\s+laufe|verlauf\w*|uberblick|zusammenfass\w*|fasse\b.{1,80}\bzusammen)\b",
-            r"\b(?:en\s+que\s+orden|orden\s+en\s+(?:el\s+)?que|cronolog\w+|a\s+lo\s+largo\s+de|resum(?:en|ir|eme))\b",
-            r"\b(?:dans\s+quel\s+ordre|ordre\s+dans\s+lequel|au\s+fil\s+d\w*|au\s+cours\s+d\w*|resum(?:er|ez|e-moi))\b",
-            r"顺序|先后|总结|概括|时间线|来龙去脉",
-            r"順番|順序|まとめ|要約|経緯|時系列",
-        )
-    )
+_COURSE = late_alternatives(
+    r"\b(?:in\s+(?:what|which)\s+order|order\s+in\s+which|chronolog\w+|timeline|over\s+time|overview|summar(?:y|ies|i[sz]\w+))\b",
+    r"\b(?:across|throughout)\s+(?:all\s+)?(?:of\s+)?(?:my|our|the|these|those)\b",
+    r"\bhow\s+(?:has|have|did)\b.{1,80}\b(?:progress|develop|evolve|change)(?:e?d)?\b",
+    r"\b(?:reihenfolge|chronologisch\w*|im\s+laufe|verlauf\w*|uberblick|zusammenfass\w*|fasse\b.{1,80}\bzusammen)\b",
+    r"\b(?:en\s+que\s+orden|orden\s+en\s+(?:el\s+)?que|cronolog\w+|a\s+lo\s+largo\s+de|resum(?:en|ir|eme))\b",
+    r"\b(?:dans\s+quel\s+ordre|ordre\s+dans\s+lequel|au\s+fil\s+d\w*|au\s+cours\s+d\w*|resum(?:er|ez|e-moi))\b",
+    r"顺序|先后|总结|概括|时间线|来龙去脉",
+    r"順番|順序|まとめ|要約|経緯|時系列",
 )
 _ASKING = "what|when|where|who|why|how|which|did|does|was|wann|wo|wer|warum|wie|cuando|donde|quien|como|quand|ou|qui|comment"
 _SPLIT = late_pattern(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
@@ -180,7 +168,7 @@ _ASSISTANT = (
     r"(?:あなた|君).{0,6}(?:言|勧|提案)",
 )
 _USER_PATTERNS = {name: late_pattern(pattern) for name, pattern in _USER.items()}
-_ASSISTANT_PATTERN = late_pattern("|".join(_ASSISTANT))
+_ASSISTANT_PATTERN = late_alternatives(*_ASSISTANT)
 
 
 def asked_role(folded: str, language: str) -> Role:

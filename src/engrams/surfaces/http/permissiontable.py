@@ -175,6 +175,10 @@ def find_permission(method: str, path: str) -> OperationPermission:
 
     Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours takes the right to read; every other path
     is the proxy's."""
+    return _FIXED.get((method, path)) or _search_table(method, path)
+
+
+def _search_table(method: str, path: str) -> OperationPermission:
     method = "GET" if method == "HEAD" else method
     parts = tuple(path.split("/")[1:])
     for known, act in _PERMISSIONS.get((method, len(parts)), ()):
@@ -190,6 +194,15 @@ def find_permission(method: str, path: str) -> OperationPermission:
     if parts[0] == "mcp":
         return _MCP_SEARCH if path == _MCP_SEARCH.path else _MCP
     return _CHAT if path in (_CHAT.path, _CHAT.path.removeprefix("/v1")) else _PROXIED
+
+
+_FIXED = {
+    (method, act.path): _search_table(method, act.path)
+    for (method, _), rows in _PERMISSIONS.items()
+    for _, act in rows
+    if "{" not in act.path
+}
+"""Operations of paths without parameters."""
 
 
 def list_operations() -> set[tuple[str, str]]:

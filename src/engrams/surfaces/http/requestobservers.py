@@ -120,7 +120,7 @@ class OwnerActivityChart:
     def __init__(self, peers: ProcessPeers | None = None) -> None:
         self._lock = threading.Lock()
         self._owners: OrderedDict[str, deque[ActivityMinuteCounts]] = OrderedDict()
-        self._tell = (peers or ProcessPeers()).share("activity", self._record)
+        self._tell = (peers or ProcessPeers()).share("activity", self._record, can_wait=True)
 
     def record(self, owner: str, minute: int, *, status: int, search: bool, write: bool, milliseconds: float) -> None:
         """Count a request, here and in the server's other processes."""
@@ -165,13 +165,18 @@ class RequestMetrics:
         )
         self._refused = Counter("engrams_keys_refused", "Requests with a wrong key.", registry=self._registry)
         self._search = Histogram("engrams_search_duration_seconds", "Searches.", buckets=_BUCKETS, registry=self._registry)
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._own = CollectorRegistry()
         self._own.register(StoreMetricsCollector(engine))
 
     def record(self, seen: ObservedRequest) -> None:
         method = seen.method if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
-        self._requests.labels(seen.permission.path, method, str(seen.status)).inc()
-        self._seconds.labels(seen.permission.path).observe(seen.seconds)
+        path, key = seen.permission.path, (seen.permission.path, method, seen.status)
+        if (counters := self._known.get(key)) is None:
+            # Methods, paths of the table and statuses: few, and the library looks them up more slowly.
+            counters = self._known[key] = self._requests.labels(path, method, str(seen.status)), self._seconds.labels(path)
+        counters[0].inc()
+        counters[1].observe(seen.seconds)
         if seen.refused_key:
             self._refused.inc()
         if seen.permission.is_search:

@@ -21,12 +21,23 @@ class ServerRole:
 
 
 class PeerMiddleware:
-    """Take in what other processes told, before each request."""
+    """Take in what other processes told before each request.
+
+    What waits to be told them goes when no request is under way."""
 
     def __init__(self, app: ASGIApp, links: WorkerLinks) -> None:
         self._app, self._links = app, links
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            self._links.hear()
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        self._links.hear()
+        self._under_way += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._links.flush()

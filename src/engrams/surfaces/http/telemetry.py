@@ -7,9 +7,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -91,8 +91,20 @@ class TelemetryMiddleware:
             raise
         finally:
             seconds = time.perf_counter() - began
-            parent = headers.get(b"traceparent", b"").decode("latin-1")
-            seen = _add_caller(scope, ObservedRequest(id, act, scope["method"], status or 499, seconds, start, "", "local", "", parent))
+            key: ApiKey | None = scope.get(KEY)
+            seen = ObservedRequest(
+                id=id,
+                permission=act,
+                method=scope["method"],
+                status=status or 499,
+                seconds=seconds,
+                start=start,
+                owner=scope.get(OWNER, ""),
+                actor=key.id if key else "local",
+                target=str(scope.get("path_params", {}).get("id", "")),
+                parent=headers.get(b"traceparent", b"").decode("latin-1"),
+                refused_key=REFUSED_KEY in scope,
+            )
             for observer in self._observers:
                 observer(seen)
 
@@ -104,12 +116,6 @@ def _safe_headers(headers: Iterable[tuple[bytes, bytes]], *, relayed: bool) -> l
     if not relayed and b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:
         added.append((b"cache-control", b"no-store"))
     return [*headers, *added]
-
-
-def _add_caller(scope: MutableMapping[str, Any], seen: ObservedRequest) -> ObservedRequest:
-    key: ApiKey | None = scope.get(KEY)
-    target = str(scope.get("path_params", {}).get("id", ""))
-    return replace(seen, refused_key=REFUSED_KEY in scope, owner=scope.get(OWNER, ""), actor=key.id if key else "local", target=target)
 
 
 _STATUS: dict[type[errors.EngramsError], int] = {

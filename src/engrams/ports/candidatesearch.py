@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -67,14 +67,22 @@ def is_skill(id: str) -> bool:
 
 class PositionedIds(Sequence[str]):
     """Sequence of ids that finds the position of an id.
-    The map is made when it is first asked for. What they grow into shares list and map with them, for nobody looks here for what came
-    later."""
+    The map is made when it is first asked for, and so are the names of encoded ids, of which a search needs few. What they grow into shares
+    list and map with them, for nobody looks here for what came later."""
 
-    __slots__ = ("_count", "_names", "_places")
+    __slots__ = ("_count", "_encoded", "_names", "_places")
 
-    def __init__(self, names: list[str]) -> None:
-        self._names, self._count = names, len(names)
+    def __init__(self, names: list[str] | npt.NDArray[np.bytes_]) -> None:
+        self._encoded = None if isinstance(names, list) else names
+        self._names = names if isinstance(names, list) else None
+        self._count = len(names)
         self._places: dict[str, int] | None = None
+
+    def _list(self) -> list[str]:
+        if self._names is None:
+            assert self._encoded is not None
+            self._names = [*map(bytes.decode, self._encoded.tolist())]
+        return self._names
 
     def __len__(self) -> int:
         return self._count
@@ -87,15 +95,17 @@ class PositionedIds(Sequence[str]):
 
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
-            return self._names[: self._count][place]
-        return self._names[place if place >= 0 else place + self._count]
+            return self._list()[: self._count][place]
+        return self._list()[place if place >= 0 else place + self._count]
 
     def __iter__(self) -> Iterator[str]:
-        return islice(self._names, self._count)
+        return islice(self._list(), self._count)
 
-    def at(self, places: Iterable[int]) -> list[str]:
+    def at(self, places: Sequence[int]) -> list[str]:
         """Ids at some places, none of them negative."""
-        names = self._names
+        if self._names is None and self._encoded is not None:
+            return [*map(bytes.decode, self._encoded.take(places).tolist())]
+        names = self._list()
         return [names[place] for place in places]
 
     @property
@@ -109,8 +119,9 @@ class PositionedIds(Sequence[str]):
         Only the latest of a line may grow."""
         if self._places is not None:
             self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
-        self._names += more
-        made = PositionedIds(self._names)
+        names = self._list()
+        names += more
+        made = PositionedIds(names)
         made._places = self._places
         return made
 

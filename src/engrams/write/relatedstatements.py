@@ -92,7 +92,7 @@ def find_nearest(said: Sequence[tuple[CandidateStatement, Record]], deps: WriteD
             for candidate, record in asked.values()
         ]
     )
-    near = {place: [pool.ids[at] for at in find_highest(pool.bm, NEAR)] for place, pool in zip(asked, pools, strict=True)}
+    near = {place: pool.ids.at(find_highest(pool.bm, NEAR)) for place, pool in zip(asked, pools, strict=True)}
     every = [*dict.fromkeys(name for names in near.values() for name in names)]
     known = {one.id: one for one in deps.records.get(said[0][1].scope.owner, every)} if every else {}
     found = [[known[name] for name in near.get(place, ()) if name in known] for place in range(len(said))]

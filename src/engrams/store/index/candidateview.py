@@ -132,7 +132,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
         length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
     return CandidateColumns(
         slots=slots,
-        ids=PositionedIds(columns.get_ids(slots)),
+        ids=PositionedIds(columns["id"].take(slots)),
         before=before,
         before2=before2,
         after=columns["after"][slots].astype(np.int64),

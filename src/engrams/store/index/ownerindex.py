@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
-from engrams.store.index.annsearch import top_slots, unique_sorted
+from engrams.store.index.annsearch import join_slots, top_slots, unique_sorted
 from engrams.store.index.bm25 import Bm25Scores, score_terms
 from engrams.store.index.candidateview import (
     WINDOW,
@@ -31,6 +32,7 @@ _VIEWS = 8
 _TOUCHED = 10_000
 """Changes of slots that are remembered to bring views up to date."""
 _ALL = slice(None)
+_NONE = np.zeros(0, np.int64)
 _Some: TypeAlias = "slice | npt.NDArray[np.int64]"
 _Floats: TypeAlias = npt.NDArray[np.float32]
 _PASSED = ("embedded", "times", "sessions", "place", "voice", "words", "question", "dated", "importance", "confidence")
@@ -87,10 +89,20 @@ class OwnerSearchIndex:
 
         ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers."""
         seen = self._get_view(seek, allowed)
-        words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
         exact = seen.total <= exact_limit
-        some = seen.gather_all(self._columns) if exact else gather(self._columns, self._best_slots(seek, seen, words))
+        with self._start_finding(None if exact else seek.vector, seen, seek.width) as near:
+            words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
+            best = _NONE if exact else top_slots(words.bm, seek.width)
+        some = seen.gather_all(self._columns) if exact else gather(self._columns, self._add_followers(seen, [best, near()]))
         return self._build_pool(seek, some, words, seen, exact)
+
+    def _start_finding(
+        self, vector: _Floats | None, seen: VisibleIndexView, width: int
+    ) -> AbstractContextManager[Callable[[], npt.NDArray[np.int64]]]:
+        """Find the nearest slots in a thread, beside the words."""
+        if vector is None or not self._columns.dimension:
+            return nullcontext(lambda: _NONE)
+        return self.state.nearest.start_finding(self._columns, vector, seen.mask, width)
 
     def _get_view(self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None) -> VisibleIndexView:
         """Cached or changed view, unless something in it expired."""
@@ -156,19 +168,14 @@ class OwnerSearchIndex:
             mask &= np.isin(columns["rowid"][some], allowed)
         return mask
 
-    def _best_slots(self, seek: CandidateSearchQuery, seen: VisibleIndexView, words: Bm25Scores) -> npt.NDArray[np.int64]:
-        """Best slots by source, with the two turns after each."""
-        after = self._columns["after"]
-        chosen = [top_slots(words.bm, seek.width)]
-        if seek.vector is not None and self._columns.dimension:
-            chosen.append(self.state.nearest.find(self._columns, seek.vector, seen.mask, seek.width))
-        front = np.concatenate(chosen)
-        # Windowed scores reach the next two turns.
+    def _add_followers(self, seen: VisibleIndexView, chosen: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+        """Slots in view, with the two turns after each: windowed scores reach these."""
+        front, after = np.concatenate(chosen), self._columns["after"]
         for _ in range(2):
             front = after[front].astype(np.int64)
             front = front[front >= 0]
             chosen.append(front)
-        found = unique_sorted(np.concatenate(chosen))
+        found = join_slots(chosen, self._columns.size)
         kept: npt.NDArray[np.int64] = found[seen.mask[found]]
         return kept
 
@@ -213,7 +220,6 @@ class OwnerSearchIndex:
         """Dot products of groups of slots; each slot is read once.
 
         Slot -1 gives 0."""
-        found = unique_sorted(np.concatenate([np.array([-1]), *groups]))
-        dots = np.zeros(len(found), np.float32)
-        dots[1:] = self._columns.dots(found[1:], vector)
-        return [dots[np.searchsorted(found, slots)] for slots in groups]
+        found, dots = join_slots(groups, self._columns.size), np.empty(self._columns.size + 1, np.float32)
+        dots[found], dots[-1] = self._columns.dots(found, vector), 0
+        return [dots.take(slots) for slots in groups]

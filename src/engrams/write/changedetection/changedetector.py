@@ -168,7 +168,7 @@ class ChangeDetector:
             for place, record in enumerate(records)
         ]
         pools = self._store.seek_all(queries)
-        return [[pool.ids[place] for place in find_highest(pool.bm + pool.cos, _NEAREST + _SPARE)] for pool in pools]
+        return [pool.ids.at(find_highest(pool.bm + pool.cos, _NEAREST + _SPARE)) for pool in pools]
 
     def _find_facts(self, sources: Sequence[Record]) -> _Facts:
         """Find the facts that came from each of some messages."""

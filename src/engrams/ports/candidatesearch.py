@@ -67,21 +67,23 @@ def is_skill(id: str) -> bool:
 
 class PositionedIds(Sequence[str]):
     """Sequence of ids that finds the position of an id.
-    The map is made when it is first asked for, and so are the names of encoded ids, of which a search needs few. What they grow into shares
-    list and map with them, for nobody looks here for what came later."""
+    The map is made when it is first asked for, and so are names of a column, of which a search needs few. What they grow into shares list
+    and map with them, for nobody looks here for what came later."""
 
-    __slots__ = ("_count", "_encoded", "_names", "_places")
+    __slots__ = ("_count", "_names", "_places", "_unread")
 
-    def __init__(self, names: list[str] | npt.NDArray[np.bytes_]) -> None:
-        self._encoded = None if isinstance(names, list) else names
-        self._names = names if isinstance(names, list) else None
-        self._count = len(names)
+    def __init__(self, names: list[str] | tuple[npt.NDArray[np.bytes_], Integers]) -> None:
+        """Hold names, or a column whose names never change and slots of it."""
+        self._names: list[str] | None = None if isinstance(names, tuple) else names
+        self._unread = names if isinstance(names, tuple) else None
+        self._count = len(names[1] if isinstance(names, tuple) else names)
         self._places: dict[str, int] | None = None
 
     def _list(self) -> list[str]:
-        if self._names is None:
-            assert self._encoded is not None
-            self._names = [*map(bytes.decode, self._encoded.tolist())]
+        if self._names is None and self._unread is not None:
+            column, slots = self._unread
+            self._names = [*map(bytes.decode, column[slots].tolist())]
+        assert self._names is not None
         return self._names
 
     def __len__(self) -> int:
@@ -103,8 +105,9 @@ class PositionedIds(Sequence[str]):
 
     def at(self, places: Sequence[int]) -> list[str]:
         """Ids at some places, none of them negative."""
-        if self._names is None and self._encoded is not None:
-            return [*map(bytes.decode, self._encoded.take(places).tolist())]
+        if self._names is None and self._unread is not None:
+            column, slots = self._unread
+            return [*map(bytes.decode, column[slots.take(places)].tolist())]
         names = self._list()
         return [names[place] for place in places]
 

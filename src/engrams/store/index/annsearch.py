@@ -121,10 +121,10 @@ class AnnIndex:
     def count_proposals(self, width: int) -> int:
         """Number of slots to propose for 0.98 recall of the nearest 100.
 
-        Where two bits tell what is near, 1.2 times ``width``, and 1.4 times in an index of a million; where they do not, 1.5 and 3
+        Where two bits tell what is near, 1.3 times ``width``, and 1.5 times in an index of a million; where they do not, 1.5 and 3
         times. Time grows with the square of the proposals: turbovec looks at all that it holds for each better one."""
         millions = len(self) / 1_000_000
-        return round(width * (1.2 + min(0.2 * millions, 0.2) if self.bits == 2 else 1.5 + min(2 * millions, 1.5)))
+        return round(width * (1.3 + min(0.2 * millions, 0.2) if self.bits == 2 else 1.5 + min(2 * millions, 1.5)))
 
     @staticmethod
     def is_available() -> bool:

@@ -125,24 +125,25 @@ def _append(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColumns:
     """Gather the columns of these slots."""
+    rows = columns.table.take(slots)
     # As wide as numpy's own indices: each look-up by narrower ones would widen them again.
-    before, before2 = columns["before"][slots].astype(np.int64), columns["before2"][slots].astype(np.int64)
-    length = columns["length"][slots] * np.float32(WINDOW[0])
+    before, before2 = rows["before"].astype(np.int64), rows["before2"].astype(np.int64)
+    length = columns["length"].take(slots) * np.float32(WINDOW[0])
     for weight, place in zip(WINDOW[1:], (before, before2), strict=True):
-        length += np.where(place >= 0, columns["length"][place], np.float32(0)) * np.float32(weight)
+        length += np.where(place >= 0, columns["length"].take(place), np.float32(0)) * np.float32(weight)
     return CandidateColumns(
         slots=slots,
-        ids=PositionedIds(columns["id"].take(slots)),
+        ids=PositionedIds((columns["id"], slots)),
         before=before,
         before2=before2,
-        after=columns["after"][slots].astype(np.int64),
-        norm=np.maximum(columns["norm"][slots], 1e-9),
+        after=rows["after"].astype(np.int64),
+        norm=np.maximum(rows["norm"], 1e-9),
         length=length,
-        times=columns["said"][slots],
-        sessions=columns["session"][slots].astype(np.int64),
-        place=columns["place"][slots].astype(np.int64),
-        voice=columns["voice"][slots].astype(np.int64),
-        **{name: columns[name][slots] for name in _COPIED},
+        times=rows["said"].copy(),
+        sessions=columns["session"].take(slots).astype(np.int64),
+        place=rows["place"].astype(np.int64),
+        voice=rows["voice"].astype(np.int64),
+        **{name: rows[name].copy() for name in _COPIED},
     )
 
 

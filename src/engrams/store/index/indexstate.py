@@ -23,7 +23,7 @@ from engrams.store.index.sessionnumbers import SessionNumberMap
 from engrams.types import Kind, Status
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
-_FORM = 4
+_FORM = 5
 """Number of the meaning of the arrays: to be raised when any of them means something else."""
 _BYTE = np.iinfo(np.uint8).max
 _SPARE = 4

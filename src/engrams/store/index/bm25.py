@@ -140,7 +140,7 @@ def _keys(segment: PostingSegment) -> npt.NDArray[np.uint64]:
 K1 = 0.9
 _LONGEST = 4.0
 """Times the average length from which a text counts as no longer: a rare word in a long note is still worth finding."""
-_FEW = 8
+_FEW = 64
 """One candidate for this many slots from which counts are spread over all slots."""
 
 

@@ -73,7 +73,8 @@ class PositionedIds(Sequence[str]):
     __slots__ = ("_count", "_names", "_places", "_unread")
 
     def __init__(self, names: list[str] | tuple[npt.NDArray[np.bytes_], Integers]) -> None:
-        """Hold names, or a column whose names never change and slots of it."""
+        """Hold names, or slots of a column.
+        Names of a column never change."""
         self._names: list[str] | None = None if isinstance(names, tuple) else names
         self._unread = names if isinstance(names, tuple) else None
         self._count = len(names[1] if isinstance(names, tuple) else names)

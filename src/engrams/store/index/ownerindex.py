@@ -169,7 +169,9 @@ class OwnerSearchIndex:
         return mask
 
     def _add_followers(self, seen: VisibleIndexView, chosen: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-        """Slots in view, with the two turns after each: windowed scores reach these."""
+        """Add the two turns after each slot; only those in view.
+
+        Windowed scores reach these."""
         front, after = np.concatenate(chosen), self._columns["after"]
         for _ in range(2):
             front = after[front].astype(np.int64)

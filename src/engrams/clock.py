@@ -10,7 +10,7 @@ from hashlib import blake2b
 from engrams.errors import InputError
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_ID_LENGTH, _TOLD_LENGTH = 26, 20
+_ID_LENGTH, _STAMP_LENGTH = 26, 10
 _TOLD_BITS, _RANDOM_BITS = 50, 30
 """After 48 bits of the time said: bits of the time told, and random ones."""
 _TELLING_UNIT = 10
@@ -84,8 +84,8 @@ def derive_told_id(moment: datetime, told: datetime, source: str, place: int = 0
 
 
 def follow_id(source: str, key: str) -> str:
-    """Derive an id from ``key`` that sorts with the id ``source``."""
-    return source[:_TOLD_LENGTH] + _to_letters(_hash_source(key), _ID_LENGTH - _TOLD_LENGTH)
+    """Derive an id from ``key``, with the time of the id ``source``."""
+    return source[:_STAMP_LENGTH] + _to_letters(_hash_source(key), _ID_LENGTH - _STAMP_LENGTH)
 
 
 def check_id(id: str) -> str:

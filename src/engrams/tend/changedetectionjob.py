@@ -46,4 +46,4 @@ class ChangeDetectionJobHandler:
             self._store.commit(replace(batch, finish=() if rest else (job.lease,), progress=progress, repeatable=True))
 
     def _read(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
-        return sorted(self._store.get(owner, ids), key=lambda record: (record.recorded_at, record.id))
+        return sorted(self._store.get(owner, ids), key=lambda record: record.telling_key)

@@ -77,7 +77,7 @@ def pair_turns(records: Iterable[Record], said: Iterable[Record], minutes: float
 
     ``said``: everything of these conversations, also what has left since: no answer is given to another message than its own. At most
     ``minutes`` apart. A turn without a partner is a pair by itself. Oldest first."""
-    turns = {record.id: record for record in sorted(records, key=_moment)}
+    turns = {record.id: record for record in sorted(records, key=lambda record: record.telling_key)}
     answers: dict[str, str] = {}
     for talk in _split_conversations(said):
         for before, after in pairwise(talk):
@@ -95,14 +95,10 @@ def pair_turns(records: Iterable[Record], said: Iterable[Record], minutes: float
 def _split_conversations(said: Iterable[Record]) -> Iterable[list[Record]]:
     """Split into sessions in the order of saying, without tools."""
     sessions: dict[str, list[Record]] = {}
-    for record in sorted(said, key=_moment):
+    for record in sorted(said, key=lambda record: record.telling_key):
         if record.role not in ("tool", "system"):
             sessions.setdefault(record.session, []).append(record)
     return sessions.values()
-
-
-def _moment(record: Record) -> tuple[datetime, str]:
-    return record.recorded_at, record.id
 
 
 def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta | None:

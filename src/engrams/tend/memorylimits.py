@@ -42,8 +42,8 @@ def select_excess_facts(records: Sequence[Record], cap: int, by: Literal["confid
     if number <= 0:
         return ()
     if by == "confidence":
-        return tuple(sorted(records, key=lambda record: (record.confidence, record.recorded_at, record.id))[:number])
-    ranked = sorted(records, key=lambda record: (score_worth(record, now), record.recorded_at, record.id))
+        return tuple(sorted(records, key=lambda record: (record.confidence, record.telling_key))[:number])
+    ranked = sorted(records, key=lambda record: (score_worth(record, now), record.telling_key))
     room = min(cap, max(_LEAST_RESERVE, int(cap * _RESERVE)))
     kept = {record.id for record in [one for one in ranked if one.kind is Kind.CORRECTION][-room:]} if room else set()
     return tuple([record for record in ranked if record.id not in kept][:number])
@@ -51,12 +51,12 @@ def select_excess_facts(records: Sequence[Record], cap: int, by: Literal["confid
 
 def select_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
     """Select the records beyond ``cap``, oldest first."""
-    return tuple(sorted(records, key=lambda record: (record.recorded_at, record.id))[: max(len(records) - cap, 0)])
+    return tuple(sorted(records, key=lambda record: record.telling_key)[: max(len(records) - cap, 0)])
 
 
 def select_excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
     """Select recent items beyond ``cap``: unimportant first, then oldest."""
-    ranked = sorted(records, key=lambda record: (record.importance >= promote, record.recorded_at, record.id))
+    ranked = sorted(records, key=lambda record: (record.importance >= promote, record.telling_key))
     return tuple(ranked[: max(len(records) - cap, 0)])
 
 

@@ -300,6 +300,12 @@ class Record:
         return f"{self.text} [{self.caption}]" if self.caption else self.text
 
     @property
+    def telling_key(self) -> tuple[datetime, str, str]:
+        """Sort key: time said, then order of telling, by message.
+        A statement stands at the message that said it first."""
+        return self.recorded_at, self.evidence[0].source if self.evidence else self.id, self.id
+
+    @property
     def hash(self) -> str:
         return content_hash(self.search_text)
 

@@ -93,7 +93,7 @@ class VaultDailyNoteWriter:
             page = self._parts.store.find(query)
             found += [record for record in page.records if begin <= record.recorded_at < begin + timedelta(days=1)]
             if not page.next or page.records[-1].recorded_at < begin:
-                return sorted(found, key=lambda record: (record.recorded_at, record.id))
+                return sorted(found, key=lambda record: record.telling_key)
             query = RecordQuery(query.reach, _TURNS, order="newest", limit=500, after=page.next)
 
     def _make_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:

@@ -68,7 +68,7 @@ def cluster_held(held: Sequence[Record], vectors: Mapping[str, Floats] | None = 
     """Group held candidates by meaning, in order of first mention.
     A procedural record leads its cluster."""
     groups: list[list[Record]] = []
-    for record in sorted(held, key=lambda one: (one.recorded_at, one.id)):
+    for record in sorted(held, key=lambda one: one.telling_key):
         group = next((group for group in groups if any(is_same_statement(record, one, vectors or {}) for one in group)), None)
         if group is None:
             groups.append([record])

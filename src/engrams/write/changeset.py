@@ -34,7 +34,7 @@ _MOST_REINFORCEMENTS = 20
 
 def derived_id(candidate: CandidateStatement) -> str:
     """Return the candidate's record id, stable across runs.
-    It sorts with its source."""
+    It has the time of its source."""
     if candidate.id:
         return candidate.id
     source = candidate.sources[0] if candidate.sources else ""

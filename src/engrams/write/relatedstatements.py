@@ -165,7 +165,7 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
     shown = {record.id for record in records}
     others = [one for one in (*before[::-1], *among) if one.session == first.session and one.id not in shown]
     said = [one for one in others if one.role in ("user", "assistant", "")]
-    return [one for one in said if (one.recorded_at, one.id) < (records[-1].recorded_at, records[-1].id)][-most:]
+    return [one for one in said if one.telling_key < records[-1].telling_key][-most:]
 
 
 def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
@@ -173,7 +173,7 @@ def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
     brief = [record for record in records if (refused := gate_text(record.text)) is not None and refused.reason in BRIEF]
     if not brief:
         return frozenset()
-    said = sorted({one.id: one for one in (*find_context(records, deps), *records)}.values(), key=lambda one: (one.recorded_at, one.id))
+    said = sorted({one.id: one for one in (*find_context(records, deps), *records)}.values(), key=lambda one: one.telling_key)
     return frozenset(
         turn.id
         for before, turn in pairwise(said)

@@ -164,7 +164,7 @@ def _find_corrected(candidate: CandidateStatement, slot: list[Record], known: li
     Else the one number known of the subject: "it's on 5544" corrects a port."""
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     if values and not is_single(candidate.predicate, candidate.subject, candidate.object):
-        return [max(values, key=lambda record: (record.recorded_at, record.id))]
+        return [max(values, key=lambda record: record.telling_key)]
     numbers = [
         record for record in known if record.predicate and classify_value(record.object) == classify_value(candidate.object) == "number"
     ]
@@ -184,7 +184,7 @@ def _denies_object(candidate: CandidateStatement, record: Record) -> bool:
 
 def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> ReconciliationResult:
     """Apply "No, it's Berlin" to the statement it corrects."""
-    latest = sorted((record for record in known if not is_ending(record)), key=lambda record: (record.recorded_at, record.id), reverse=True)
+    latest = sorted((record for record in known if not is_ending(record)), key=lambda record: record.telling_key, reverse=True)
     if candidate.wrong_value:
         fitting = [record for record in latest if _is_same_thing(candidate.wrong_value, record.object)]
     else:

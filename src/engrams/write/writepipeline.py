@@ -102,7 +102,7 @@ def extract_candidates(
     if not records:
         return ExtractionResult()
     decisions: list[StageDecision] = []
-    ordered = sorted(records, key=lambda record: (record.recorded_at, record.id))
+    ordered = sorted(records, key=lambda record: record.telling_key)
     replies = find_replies(ordered, deps) if deps.chat is not None and deps.settings.extract in ("llm", "auto") else frozenset()
     open_ = [own for record in ordered if (own := gate_record(record, deps.settings, echoes, replies, decisions)) is not None]
     found, cost, failed = _extract_by_record(open_, deps, decisions)

@@ -116,7 +116,7 @@ def test_facts_change_and_the_past_can_be_seen(engrams: Any) -> None:
 def test_show_edit_and_history(engrams: Any) -> None:
     """A memory is shown by the beginning of its id, edited with its version checked, and its history tells the changes."""
     made = engrams("add", "The meeting is on Monday", "--json").json["id"]
-    shown = engrams("show", made[:24], "--json").json
+    shown = engrams("show", made[:20], "--json").json
     assert shown["record"]["text"] == "The meeting is on Monday"
     version = str(shown["record"]["version"])
     edited = engrams(

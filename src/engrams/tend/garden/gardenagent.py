@@ -79,7 +79,7 @@ class GardenAgent:
         Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive`` before each request. ModelError: the model
         failed."""
         section = self._garden.settings
-        latest = sorted(self._known.values(), key=lambda record: (record.recorded_at, record.id), reverse=True)
+        latest = sorted(self._known.values(), key=lambda record: record.telling_key, reverse=True)
         prompt = prompts.load("garden").render(
             steps=str(section.model_steps),
             today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",

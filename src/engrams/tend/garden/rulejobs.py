@@ -117,7 +117,7 @@ def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
     before = garden.now - timedelta(hours=section.prune_hours)
     weak = [one for _, one in garden.untouched() if one.strength <= 1 and one.recorded_at <= before]
     weak = [one for one in weak if current_confidence(one, section, garden.now) < section.prune_confidence]
-    weak.sort(key=lambda one: (is_guarded(one), current_confidence(one, section, garden.now), one.recorded_at, one.id))
+    weak.sort(key=lambda one: (is_guarded(one), current_confidence(one, section, garden.now), one.telling_key))
     return [archive_record(garden, one, "hardly believed, and never said again") for one in weak[: section.max_changes]]
 
 
@@ -242,7 +242,7 @@ def _find_slot_pairs(records: list[Record]) -> list[tuple[Record, Record]]:
 
 def _pick_trusted(one: Record, other: Record) -> Record:
     """Pick the more trusted record; of equals the later one."""
-    return max(one, other, key=lambda record: (record.trust, _valid_since(record), record.id))
+    return max(one, other, key=lambda record: (record.trust, _valid_since(record), record.telling_key))
 
 
 def _valid_since(record: Record) -> datetime:

@@ -218,7 +218,7 @@ def _is_earlier(old: Record, new: Record) -> bool:
     return (
         old.id != new.id
         and old.status is Status.ACTIVE
-        and (old.recorded_at, old.id) < (new.recorded_at, new.id)
+        and old.telling_key < new.telling_key
         and (old.speaker, old.role) == (new.speaker, new.role)
         and new.id not in old.meta.get(BESIDE, ())
     )

@@ -324,7 +324,7 @@ def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
     """List the numbered messages among those of the context, in order."""
     numbers = {record.id: number for number, record in enumerate(group, 1)}
     lines = []
-    for record in sorted((*group, *context), key=lambda one: (one.recorded_at, one.id)):
+    for record in sorted((*group, *context), key=lambda one: one.telling_key):
         number = numbers.get(record.id)
         speaker = quote(record.speaker or (record.role if number is None and record.role != "user" else "the user"))
         if number is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from engrams.ports import ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.store.processforks import register
 from engrams.store.sql import linkqueries, recordqueries
-from engrams.store.sql.namedqueries import fetch_one, query
+from engrams.store.sql.namedqueries import fetch_all, fetch_one, query
 from engrams.store.sql.ownerreads import OwnerReads
 from engrams.store.sqlite.recordcache import DecodedRecordCache
 from engrams.text.textcaches import register_cache
@@ -41,10 +40,6 @@ class CommittedReads(OwnerReads):
     linked: bool
     surveys: dict[ScopeReach, ReachSurvey] = field(default_factory=dict)
     size: int = 0
-
-    def may_follow(self, earlier: CommittedReads) -> bool:
-        """True where only numbered changes lie between earlier reads and these."""
-        return earlier.state[0] == self.state[0] and earlier.others == self.others and earlier.last_change <= self.last_change
 
     def keep_from(self, earlier: CommittedReads, changed: Sequence[str]) -> None:
         """Take over earlier records but those that changed.
@@ -91,17 +86,23 @@ class CommittedReadCache:
     def _renew(self, connection: apsw.Connection, state: tuple[int, int], owner: Scope) -> CommittedReads:
         """Begin reads after a commit, with the earlier ones that still hold."""
         earlier = self._owners.get(owner.key)
-        since = None if earlier is None else earlier.last_change
-        last, others, linked, listed = fetch_one(connection, "owner_marks", owner.key, since, _CHANGED)
-        reads = CommittedReads(state=state, last_change=last or 0, others=others, linked=bool(linked))
-        changed: list[str] = json.loads(listed)
+        if earlier is not None and earlier.state[0] != state[0]:
+            earlier = None
+        others, linked = fetch_one(connection, "owner_marks", owner.key)
+        # Quicker than to look for the last change, and then for the others.
+        changed = [] if earlier is None else fetch_all(connection, "changed_ids", owner.key, earlier.last_change, _CHANGED)
+        if earlier is None or len(changed) == _CHANGED:
+            earlier, last = None, fetch_one(connection, "last_change", owner.key)[0] or 0
+        else:
+            last = changed[-1][1] if changed else earlier.last_change
+        reads = CommittedReads(state=state, last_change=last, others=others, linked=bool(linked))
         with self._lock:
-            if self._size > _KEPT or (earlier is None and len(self._owners) >= _OWNERS):
+            if self._size > _KEPT or (owner.key not in self._owners and len(self._owners) >= _OWNERS):
                 self._owners, self._size = {}, 0
             if (known := self._owners.get(owner.key)) is not None:
                 self._size -= known.size
-                if known is earlier and reads.may_follow(known) and len(changed) < _CHANGED:
-                    reads.keep_from(known, changed)
+                if known is earlier and known.others == others:
+                    reads.keep_from(known, [id for id, _ in changed])
             self._size += reads.size
             self._owners[owner.key] = reads
         return reads

@@ -102,9 +102,7 @@ INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SE
 PRAGMA data_version;
 
 -- name: owner_marks
-SELECT (SELECT max(changed) FROM records WHERE owner = ?1),
-    (SELECT sum(value) FROM counters WHERE name IN ('uses', 'erasures')), EXISTS (SELECT 1 FROM edges WHERE owner = ?1),
-    (SELECT json_group_array(id) FROM (SELECT id FROM records WHERE owner = ?1 AND changed > ?2 LIMIT ?3));
+SELECT sum(value), EXISTS (SELECT 1 FROM edges WHERE owner = ?) FROM counters WHERE name IN ('uses', 'erasures');
 
 -- name: mark_uses
 INSERT INTO counters (name, value) VALUES ('uses', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1;

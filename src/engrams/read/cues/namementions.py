@@ -125,7 +125,10 @@ def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names
             if (speaker := full.get(fold(query[first.start() : last.end()]))) is not None:
                 return NameMention(first.start(), last.end(), speaker, _is_possessive(query, last.end()))
     word = fold(first[0])
-    capital, owns = first[0][0].isupper(), _is_possessive(query, first.end())
+    capital = first[0][0].isupper()
+    if not capital and word not in full and word not in single:
+        return None
+    owns = _is_possessive(query, first.end())
     for name, end in ((word, first.end()), (word.removesuffix("s"), first.end() - 1)):
         speaker = full.get(name) or single.get(name)
         if speaker is None or (name != word and not capital):

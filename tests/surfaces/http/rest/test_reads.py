@@ -133,3 +133,9 @@ def test_two_owners_never_meet(served: Served, person: Person) -> None:
         assert "xylophone" not in answer.text.replace(ask["query"], "")
         assert ann.headers["x-engrams-user"] not in answer.text
     assert ann.get(f"/memories/{hers}").json()["version"] == 2
+
+
+def test_an_address_that_cannot_be_one_of_a_model_server_is_refused(api: httpx2.Client) -> None:
+    """The reader's fault, not the server's: 422, with how it is given."""
+    told = problem(api.post("/settings/model/servers", json={"url": "\u00a9"}), 422)
+    assert "https://host/v1" in str(told)

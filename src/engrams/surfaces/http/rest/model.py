@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engrams import build
 from engrams.build import connection
-from engrams.errors import ModelError, RefusedError
+from engrams.errors import ModelError, RefusedError, SettingsError
 from engrams.ports import DiscoveredModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
 from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
@@ -104,7 +104,7 @@ def router(settings: Settings) -> APIRouter:
         chat = _connect(caller, connection.ModelConnectionParameters("openai", body.url, "", body.api_key))
         try:
             return ModelServersResponse(servers=[_to_server(build.find_model_server_at(body.url, chat.api_key))])
-        except ModelError as problem:
+        except (ModelError, SettingsError) as problem:
             raise RefusedError(problem.message, hint=problem.hint) from None
 
     @routes.post("/model/test", responses=error_responses())

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import methodcaller
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -167,25 +168,32 @@ class QueryTermPostings:
 
 @dataclass(frozen=True, slots=True)
 class Bm25Scores:
-    """BM25 scores: ``bm`` by slot; those of windows and sessions on demand."""
+    """BM25 scores: ``bm`` by slot; those of windows and sessions on demand.
+
+    ``by_session``: counts of each term by session."""
 
     bm: npt.NDArray[np.float32]
     terms: tuple[QueryTermPostings, ...]
     most: float
     average: float
     b: float
+    by_session: tuple[npt.NDArray[Any], ...] = ()
 
-    def score_sessions(self, columns: IndexColumns, view: VisibleIndexView, some: CandidateColumns) -> npt.NDArray[np.float32]:
-        """BM25 of each candidate's whole session."""
+    def count_sessions(self, columns: IndexColumns, view: VisibleIndexView) -> Bm25Scores:
+        """Count each term by session, for the scores of these."""
+        session, most = columns["session"], len(view.session_terms)
+        return replace(self, by_session=tuple(np.bincount(session[term.slots], weights=term.counts, minlength=most) for term in self.terms))
+
+    def score_sessions(self, view: VisibleIndexView, some: CandidateColumns) -> npt.NDArray[np.float32]:
+        """BM25 of each candidate's whole session, after ``count_sessions``."""
         score, count = np.zeros(len(some.slots), np.float32), len(view.session_terms)
         if not self.terms or not len(some.slots):
             return score
         # Of every session, or of the candidates' alone: whichever are fewer.
-        session, inside = columns["session"], slice(None) if len(some.slots) > count else some.sessions
+        inside = slice(None) if len(some.slots) > count else some.sessions
         scale = K1 * (1 - 0.75 + 0.75 * view.session_terms[inside] / max(view.session_length, 1e-9)) * 4
         score, most = np.zeros(len(scale), np.float32), 0.0
-        for term in self.terms:
-            total = np.bincount(session[term.slots], weights=term.counts, minlength=count)
+        for total in self.by_session:
             frequency = int(np.count_nonzero(total))
             worth = math.log(1 + (view.sessions - frequency + 0.5) / (frequency + 0.5))
             most += worth

@@ -92,6 +92,7 @@ class OwnerSearchIndex:
         exact = seen.total <= exact_limit
         with self._start_finding(None if exact else seek.vector, seen, seek.width) as near:
             words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
+            words = words if seek.alone else words.count_sessions(self._columns, seen)
             best = _NONE if exact else top_slots(words.bm, seek.width)
         some = seen.gather_all(self._columns) if exact else gather(self._columns, self._add_followers(seen, [best, near()]))
         return self._build_pool(seek, some, words, seen, exact)
@@ -193,7 +194,7 @@ class OwnerSearchIndex:
             cosnext=cosnext,
             bm=words.bm[some.slots],
             bmctx=nothing if seek.alone else words.score_windows(self._columns.size, some),
-            bmses=nothing if seek.alone else words.score_sessions(self._columns, seen, some),
+            bmses=nothing if seek.alone else words.score_sessions(seen, some),
             voices=[self._split_voice(name) for name in self.state.voices.names],
             **{name: getattr(some, name) for name in _PASSED},
             total=seen.total,

@@ -189,3 +189,39 @@ def test_years_are_those_of_the_calendar() -> None:
         engine.add(Turn("I have been married for 40 years.", "user", "", FIRST), scope=ANN)
         (fact,) = [record for record in engine.list(scope=ANN).records if record.evidence]
         assert fact.valid_from == FIRST.replace(year=1986)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "In 2015 I started working at Globex",
+        "I started at Globex in 2015",
+        "In 2015 I got a job at Globex",
+        "In 2015 I quit Globex",
+        "I quit my job in 2012",
+    ],
+)
+def test_an_event_of_years_ago_leaves_the_present_unmarked(said: str) -> None:
+    """What happened years before is no news about a job that was told after it."""
+    with temp_engine(jobs__workers=0) as engine:
+        engine.add(Turn("I work at Acme", "user", "", FIRST), scope=ANN)
+        engine.add(Turn(said, "user", "", LATER), scope=ANN)
+        engine.drain(30)
+        hits = {hit.record.text: hit for hit in engine.search("Where do I work?", scope=ANN).hits}
+        assert hits["I work at Acme"].outdated is None and hits["I work at Acme"].status is Status.ACTIVE
+        assert not any(fact.status is not Status.ACTIVE for fact in hits["I work at Acme"].facts)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (FIRST, "I started at Globex last week"),
+        (FIRST, "Last year I started at Globex"),
+        (FIRST, "I've worked at Globex since 2015"),
+        (datetime(2010, 3, 4, tzinfo=UTC), "I started working at Globex in 2015"),
+        (datetime(2010, 3, 4, tzinfo=UTC), "I left Acme in 2015"),
+    ],
+)
+def test_an_event_since_then_ends_what_was(first: datetime, said: str) -> None:
+    """A change after the telling, a late one or one that still holds ends the job."""
+    assert tell((first, "I work at Acme"), said)["The user works at Acme"] == "superseded"

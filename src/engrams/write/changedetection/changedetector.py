@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeAlias
 
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
@@ -27,6 +28,8 @@ _LATEST = 3
 _SPARE = 4
 _WIDTH = 40
 _MOST_FACTS = 50
+_YEARS = timedelta(days=731)
+"""Age from which an event does not end what was said to be so: a change may be told months later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class ChangeDetector:
             said = changes.add_stored(facts[found.old.id])
             open_ = [fact for fact in said if fact.status is Status.ACTIVE]
             if found.probability < self._settings.close_at and _is_other_slot(open_, told, record.text):
+                continue
+            if _is_long_past(told, found.old) and not _names_object(record.text, open_):
                 continue
             if open_ and not {record.id, *(fact.id for fact in told)}.isdisjoint(fact.superseded_by for fact in said):
                 continue
@@ -209,7 +214,21 @@ def _is_other_slot(old: Sequence[Record], new: Sequence[Record], text: str) -> b
     slots, told = ({(fact.subject, fact.predicate) for fact in facts} for facts in (old, new))
     if not (slots and told) or slots & told or not all(predicate in SINGLE for _, predicate in slots):
         return False
-    return set(terms(text)).isdisjoint(word for fact in old for word in terms(fact.object))
+    return not _names_object(text, old)
+
+
+def _names_object(text: str, facts: Sequence[Record]) -> bool:
+    return not set(terms(text)).isdisjoint(word for fact in facts for word in terms(fact.object))
+
+
+def _is_long_past(told: Sequence[Record], old: Record) -> bool:
+    """True where all that is told are events of years before."""
+    return bool(told) and all(
+        (fact.meta.get("event") or fact.meta.get("effect") == "ends")
+        and fact.valid_from is not None
+        and fact.valid_from < old.recorded_at - _YEARS
+        for fact in told
+    )
 
 
 def _is_earlier(old: Record, new: Record) -> bool:

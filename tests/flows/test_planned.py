@@ -94,6 +94,55 @@ def test_a_plan_given_up_ends_nothing(memory: MemoryEngine, clock: SettableClock
     assert facts(memory, as_of=AsOf(valid=clock())) == [OLD]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I won't be working at Globex after all.",
+        "I won't work at Globex, after all!",
+        "I'm not starting at Globex after all",
+        "Sad news: I won't start at Globex after all, they froze hiring.",
+    ],
+)
+def test_a_plan_that_is_cancelled(memory: MemoryEngine, clock: SettableClock, text: str) -> None:
+    """Nothing happens on the day of a plan that somebody gave up."""
+    told(memory, text)
+    for day in ("2027-02-20", "2027-04-01"):
+        clock.set(day)
+        memory.drain()
+        assert OLD in facts(memory) and NEW not in facts(memory)
+        assert statuses(memory)["I work at Acme."] is Status.ACTIVE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I will work at Globex after all.",
+        "I might not work at Globex after all.",
+        "My sister won't work at Globex after all.",
+        "I won't work at Initech after all.",
+        "I'm not visiting Globex after all.",
+        "I don't work at Globex yet.",
+        "If I don't start at Globex after all, I will cry.",
+        "Did you hear that I won't work at Globex after all?",
+        "After all, I won't miss Acme.",
+    ],
+)
+def test_a_plan_that_stands(memory: MemoryEngine, clock: SettableClock, text: str) -> None:
+    """Doubts, questions, others' plans and other plans cancel none."""
+    told(memory, text)
+    clock.set("2027-04-01")
+    memory.drain()
+    assert NEW in facts(memory) and OLD not in facts(memory)
+
+
+def test_nothing_to_cancel(memory: MemoryEngine, clock: SettableClock) -> None:
+    """What holds already is no plan, and a plan that nobody knows leaves nothing."""
+    told(memory, "I won't work at Acme after all.", "I won't live in Rome after all.")
+    clock.set("2027-02-20")
+    memory.drain()
+    assert OLD in facts(memory) and not any("Rome" in text for text in facts(memory))
+
+
 def test_a_plan_that_changes(memory: MemoryEngine, clock: SettableClock) -> None:
     """Another employer from another day takes the plan's place, and the old value ends on the new day."""
     told(memory, "I will work at Initech from May.")

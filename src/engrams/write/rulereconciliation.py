@@ -14,6 +14,7 @@ from engrams.text.terms import terms, tokens
 from engrams.text.textcaches import text_cache
 from engrams.types import Record, Status, content_hash
 from engrams.write.candidatestatement import CandidateStatement
+from engrams.write.plannedstatements import find_plans, gives_up_plan, is_announced, is_to_come
 from engrams.write.predicateslots import SINGLE, canonical_predicate, classify_value, closed_slots, is_single
 from engrams.write.wordlist import word_set
 
@@ -73,6 +74,8 @@ def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], know
         for record in slot
         if is_ending(record) and is_affirmative(record) == candidate.polarity and _is_same_thing(candidate.object, record.object)
     ]
+    if gives_up_plan(candidate):
+        return _give_up_plan(candidate, contrary)
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     if contrary and not (values and candidate.single and candidate.polarity):
         return _replace_targets(candidate, contrary, "the contrary was known")
@@ -85,6 +88,13 @@ def _reconcile_statement(candidate: CandidateStatement, slot: list[Record], know
     if richer := [record for record in values if _adds_name(candidate, record)]:
         return ReconciliationResult("refine", candidate, tuple(richer), reason="says more of the same")
     return ReconciliationResult("add", candidate, reason="coexists" if values else "new")
+
+
+def _give_up_plan(candidate: CandidateStatement, contrary: Sequence[Record]) -> ReconciliationResult:
+    plans = find_plans(candidate, contrary)
+    if not plans:
+        return ReconciliationResult("keep", candidate, reason="gives up nothing known")
+    return find_conflict(candidate, plans) or ReconciliationResult("replace", candidate, tuple(plans), retract=True, reason="given up")
 
 
 def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
@@ -101,7 +111,7 @@ def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
 
 
 def _reconcile_single(candidate: CandidateStatement, values: list[Record], others: list[Record]) -> ReconciliationResult:
-    values = [record for record in values if _is_comparable(candidate, record) and not _is_announced(record, candidate)]
+    values = [record for record in values if _is_comparable(candidate, record) and not is_announced(record, candidate)]
     if not values:
         return (
             _replace_targets(candidate, others, "the contrary was known")
@@ -207,18 +217,6 @@ def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> R
         single=True,
     )
     return find_conflict(whole, [wrong]) or ReconciliationResult("replace", whole, (wrong,), retract=True, reason="corrected")
-
-
-def _is_announced(record: Record, candidate: CandidateStatement) -> bool:
-    """True if a record holds only after the candidate was said."""
-    begins, said = record.valid_from, candidate.said_at
-    return begins is not None and said is not None and begins > max(said, record.recorded_at) and not is_to_come(candidate)
-
-
-def is_to_come(candidate: CandidateStatement) -> bool:
-    """True if a statement holds only from a later day."""
-    begins, said = candidate.valid_from, candidate.said_at
-    return begins is not None and said is not None and begins > said
 
 
 def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:

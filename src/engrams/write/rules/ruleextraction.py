@@ -109,6 +109,9 @@ class ClauseSubject:
 
 
 _LASTING = frozenset(("present", "future", "progressive"))
+_AS_IF: tuple[Tense, ...] = ("past", "present")
+_STATES_TO_COME = {"lives_in": "live in", "works_at": "work at", "studies_at": "study at"}
+_AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
 
 
 def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[CandidateStatement]:
@@ -125,6 +128,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
         if planned is not None and (coming := _read_planned(sentence, planned, text, speech)):
             found += coming
             continue
+        found += _read_given_up(sentence, text, speech)
         words = tokens(sentence.text, sentence.start)
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged or is_brief_leave(whole) or _is_supposed(text[sentence.start : whole.start], whole):
@@ -171,6 +175,31 @@ def _read_planned(
     day = clausedates.spell_out(when, "from ")
     quote = (speech.evidence(sentence.text.strip()),)
     return [replace(one, text=f"{one.text} from {day}", valid_from=when.start, effective_at=when.start, evidence=quote) for one in found]
+
+
+def _read_given_up(sentence: TextSentence, text: str, speech: UtteranceContext) -> list[CandidateStatement]:
+    """Extract denials of a plan: ``I won't move to Rome after all``.
+
+    Of the plan itself, and of the state that it would have brought."""
+    given_up = _AFTER_ALL.search(sentence.text)
+    found: list[CandidateStatement] = []
+    for clause in parse_clauses(tokens(sentence.text[: given_up.start()], sentence.start), speech.names) if given_up else ():
+        subject = _resolve_subject(clause, text, speech, None) if clause.negated and not clause.hedged else None
+        if subject is None or clause.tense not in ("future", "progressive"):
+            continue
+        if clause.tense == "future":
+            found += [one for one in _read_clause(clause, text, subject, speech, ()) if one.predicate == "plans_to"]
+        states = [
+            one
+            for tense in _AS_IF
+            for one in _read_clause(replace(clause, tense=tense, negated=False), text, subject, speech, ())
+            if one.predicate in _STATES_TO_COME
+        ]
+        for one in states[:1]:
+            shown = factsentences.build_sentence(subject.shown, f"will not {_STATES_TO_COME[one.predicate]} {one.object} after all")
+            denied = replace(one, text=shown, category="plan", polarity=False, effect="states")
+            found.append(replace(denied, valid_from=None, effective_at=speech.said_at))
+    return found
 
 
 def _read_clause(

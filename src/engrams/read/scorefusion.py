@@ -198,7 +198,8 @@ def _raise_date(hit: Hit, asked: Sequence[TimeSpan], full: float) -> Hit:
     had = hit.parts.get("date", 0.0)
     if had >= full or not any(_overlap(span, other) for span in _find_spans(record.text[:_MOST_TEXT], said) for other in asked):
         return hit
-    return replace(hit, score=min(hit.score + full - had, 1.0), parts={**hit.parts, "date": round(full, 4)})
+    parts = {**hit.parts, "date": round(full, 4)}
+    return Hit(record, min(hit.score + full - had, 1.0), hit.status, parts, hit.facts, hit.snippet, hit.outdated)
 
 
 @text_cache(8192)

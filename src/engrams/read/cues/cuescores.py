@@ -53,9 +53,10 @@ def _distance_score(times: npt.NDArray[np.float64], start: float, end: float) ->
     import numpy as np
 
     length = (end - start) / _DAY if end - start < _EVER else 0.0
-    late = np.exp(-np.maximum(times - end, 0) / _DAY / (6 + length / 2))
-    early = _EARLY * np.exp(-np.maximum(start - times, 0) / _DAY / min(5 + 0.3 * length, 30))
-    return np.where(times >= end, late, np.where(times < start, early, 1.0))
+    early = times < start
+    away = np.where(early, (start - times) / _DAY / min(5 + 0.3 * length, 30), np.maximum(times - end, 0) / _DAY / (6 + length / 2))
+    near = np.exp(-away)
+    return np.where(early, _EARLY * near, near)
 
 
 def score_speakers(cues: QueryCues, speakers: Sequence[str], roles: Sequence[str] = ()) -> npt.NDArray[np.float32]:

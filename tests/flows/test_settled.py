@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ from tests.flows.test_guardrails import watched
 
 import engrams
 from engrams import Turn
+from engrams.ports import CommitResult, WriteBatch
 from engrams.tend import extractionjob
 from engrams.testing import temp_engine
-from engrams.types import Receipt
+from engrams.types import Kind, Receipt
 
 ANN = ("user", "ann")
+DAY = datetime(2026, 3, 1, 9, tzinfo=UTC)
 CHAT = "We talked about the weather for an hour, and it was fun."
+MOVE = "I moved from Lima to Cork last week, and it is so windy here."
 FACT = "I live in Porto, in a small house near the old harbour."
 
 
@@ -22,17 +26,49 @@ def reason(receipt: Receipt) -> list[str]:
     return [decision.reason for decision in receipt.decisions]
 
 
-@pytest.mark.parametrize(("text", "commits", "job"), [(CHAT, 1, {}), (FACT, 2, {"done": 1})])
-def test_only_what_is_to_be_reconciled_takes_a_job(home: Path, text: str, commits: int, job: dict[str, int]) -> None:
-    """A message without a fact is stored with the job that looks for changes in one transaction; one with a fact takes another."""
+@pytest.mark.parametrize("text", [CHAT, FACT, MOVE])
+def test_a_settled_add_takes_one_transaction(home: Path, text: str) -> None:
+    """A message is stored with its facts, what they replace and the job that looks for changes in one transaction, without a job."""
     with watched() as door, engrams.open(home=home, jobs__workers=0) as memory:
-        memory.add(Turn("Hello there, how are you doing?", session="s"), scope=ANN)
+        memory.add(Turn("I live in Lima, and I have a dog named Max.", session="s"), scope=ANN)
         added: list[Receipt] = []
         statements, _ = door.cost(lambda: added.append(memory.add(Turn(text, session="s"), scope=ANN)))
-        assert statements["COMMIT"] == commits, statements
-        assert added[0].pending == () and memory.status()["jobs"].get("extract", {}) == job
+        assert statements["COMMIT"] == 1, statements
+        assert added[0].pending == () and "extract" not in memory.status()["jobs"]
         assert memory.status()["jobs"]["changes"] == {"waiting": 1}
         assert text in [hit.record.text for hit in memory.search(text, scope=ANN).hits]
+        assert bool(added[0].derived) == (text != CHAT)
+        replaced = {memory.get(id, scope=ANN).text for made in added[0].derived for id in made.replaces}
+        assert replaced == (set() if text == CHAT else {"The user lives in Lima"})
+
+
+def test_others_who_change_the_same_memory_cost_no_fact(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another process changed meanwhile what a message was compared with, the message is stored, and compared again."""
+    with engrams.open(home=home, jobs__workers=0) as memory, engrams.open(home=home, jobs__workers=0) as other:
+        memory.add(Turn("I live in Lima.", at=DAY), scope=ANN)
+        commit, met = memory.store.commit, list[WriteBatch]()
+
+        def meet(batch: WriteBatch) -> CommitResult:
+            if batch.then is not None and not met:
+                met.append(batch)
+                other.add(Turn("I live in Cork.", at=DAY + timedelta(days=1)), scope=ANN)
+            return commit(batch)
+
+        monkeypatch.setattr(memory.store, "commit", meet)
+        receipt = memory.add(Turn(FACT, at=DAY + timedelta(days=2)), scope=ANN)
+        assert met and receipt.pending == ()
+        (made,) = [one for one in receipt.derived if one.verdict == "replace"]
+        assert {memory.get(id, scope=ANN).text for id in made.replaces} == {"The user lives in Cork"}
+        assert [one.text for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records if "Lima" in one.text] == []
+        assert memory.search(FACT, scope=ANN).hits[0].record.id in (receipt.id, made.id)
+
+
+def test_a_held_statement_waits_for_its_session(home: Path) -> None:
+    """What may only be kept at the end of a session takes a job, which sees whether that is over."""
+    with engrams.open(home=home, jobs__workers=0, write__hold_below=1.0) as memory:
+        receipt = memory.add(Turn("I love hiking in the mountains.", session="s"), scope=ANN)
+        assert [made.verdict for made in receipt.derived] == ["hold"]
+        assert memory.status()["jobs"]["extract"] == {"done": 1}
 
 
 def test_why_nothing_was_learned_is_in_the_receipt() -> None:

@@ -257,6 +257,20 @@ def test_an_empty_batch_does_nothing(store: Store) -> None:
     assert add(store).existing == {}
 
 
+def test_what_follows_is_written_with_it(store: Store) -> None:
+    """What follows from a write is in its transaction, with an actor of its own: with a new message only, and both or none."""
+    said, fact, later = turn("I live in Porto", external_id="m1"), record("Alice lives in Porto"), record("Alice has a cat")
+    done = add(store, said, then=batch(fact, actor="digest", jobs=(JobSpec("changes", "k"),)))
+    assert done.followed and [entry.actor for one in (said, fact) for entry in store.history(ALICE, one.id)] == ["test", "digest"]
+    assert [job.kind for job in store.queue(("waiting",))] == ["changes"]
+    again = add(store, replace(said, id=new_id(START)), then=batch(later))
+    assert not again.followed and again.existing and texts(store) == ["I live in Porto", "Alice lives in Porto"]
+    wrong = RecordChange(ALICE, fact.id, {"text": "Alice lives in Cork"}, "edit", 7)
+    with pytest.raises(ConflictError):
+        add(store, turn("I moved to Cork", external_id="m2"), then=batch(later, changes=(wrong,)))
+    assert texts(store) == ["I live in Porto", "Alice lives in Porto"]
+
+
 def test_ids_that_clash_with_a_clock_going_backwards(store: Store) -> None:
     """A clock that goes backwards neither loses nor reorders what was written."""
     for step in (0, -10, -20):

@@ -177,8 +177,9 @@ def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
 
 
 def test_what_an_add_left_undone_is_learned_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a process dies between the write and the learning, its job is taken over when the lease ends."""
+    """Where a process dies between the write and the learning that takes a job, that is taken over when the lease ends."""
     with engrams.open(home=home, jobs__workers=0) as engine:
+        monkeypatch.setattr(engine._components.digest, "hear", lambda _: None)
         monkeypatch.setattr(engine.work, "run_leased", lambda job, work: None)
         receipt = engine.add("I live in Paris.", scope=ANN)
         assert EXTRACT in receipt.pending and not stated(engine)

@@ -131,7 +131,8 @@ class StorageUse:
 @dataclass(frozen=True, slots=True)
 class WriteBatch:
     """Changes of one write, in ONE transaction: all of them or none.
-    ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do.
+    ``finish``: job leases completed by it. ``progress``: leases of running jobs, each with what is left to do. ``then``: what follows from
+    it, written after it in the same transaction, unless each of its puts was there already or a session is in crisis.
 
     ``topics``: stored or replaced; one without members is removed, with every edge at it. ``sessions``: with token 0 somebody spoke in
     it at ``last_active`` (it is made, or opened again where it was closed); else it is saved as ``Sessions.save`` does, expecting its
@@ -157,17 +158,20 @@ class WriteBatch:
     repeatable: bool = False
     quota: StorageUse = StorageUse()
     uses: tuple[RecordUse, ...] = ()
+    then: WriteBatch | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
     """Result of a committed batch: ids that existed, ids of jobs.
     ``existing``: for each put that stored nothing new, its id -> the id of the record that was there. ``jobs``: an id for each job of
-    the batch; empty: it was not made. ``crisis``: a session that the batch touches is in one."""
+    the batch; empty: it was not made. ``crisis``: a session that the batch touches is in one. ``followed``: what follows from it was
+    written."""
 
     existing: Mapping[str, str] = field(default_factory=dict)
     jobs: tuple[str, ...] = ()
     crisis: bool = False
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,9 @@ from engrams.ports import (
 from engrams.read.correctedwords import mask_corrected
 from engrams.session.extractionqueue import JobRunner
 from engrams.session.heldreview import HeldStatementReviewer, join_changes
+from engrams.session.saverequests import change_noted, find_noted
 from engrams.session.sessionlifecycle import is_lapsed
 from engrams.session.sessionsummary import SessionSummary, build_arc, find_substantive, select_turns
-from engrams.session.turningest import change_noted, find_noted
 from engrams.settings import Settings
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector

@@ -10,19 +10,16 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engrams.errors import ConflictError, RefusedError
+from engrams.errors import EngramsError, RefusedError
 from engrams.ports import (
     EMBED,
     EXTRACT,
-    UNSAVED,
     Clock,
     Embedder,
     Job,
     JobLease,
     JobSpec,
     NewRecord,
-    OwnerStateStore,
-    ProcessPeers,
     SessionRow,
     StorageUse,
     Store,
@@ -32,6 +29,7 @@ from engrams.read.retrieval import asks_only
 from engrams.session.contextfingerprints import InjectedContextFingerprints
 from engrams.session.memorycommandparser import asks_to_forget
 from engrams.session.privacymodes import IncognitoSessions
+from engrams.session.saverequests import NoSaveRequestLog
 from engrams.session.workingtier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
@@ -42,74 +40,18 @@ from engrams.write.extractiontiming import GATHERS, NEVER
 from engrams.write.feedbacksignals import detect_signals
 from engrams.write.ignoredfiles import read_rooted_rules
 from engrams.write.inferredtags import infer_tags
-from engrams.write.memoryrequests import is_bare_request, mark_unsaved
 from engrams.write.turnconversion import TurnIngestRecords, clean_secrets, journal_turns
 from engrams.write.writedependencies import WriteDeps
 
 if TYPE_CHECKING:
-    from engrams.write.writepipeline import ExtractionResult, HeardAhead
+    from engrams.write.writepipeline import ExtractionBatch, ExtractionResult, HeardAhead
 
-_CONVERSATIONS = 10_000
-"""Conversations whose last message was not saved; the oldest is dropped."""
-_NOTED, _TRIES = 100, 5
 MINE = 10_000
 """Sessions begun here that end with this process; a sweep ends older ones."""
 SessionKey: TypeAlias = tuple[str, str]
 """Owner's key and a session's name."""
 OwnExtraction: TypeAlias = tuple[JobLease, "Callable[[Sequence[Record]], HeardAhead | None]"]
 """Lease of the job that a caller runs itself, and what extracts from messages before they are stored."""
-
-
-class NoSaveRequestLog:
-    """Conversations in which somebody asked not to be saved. Thread safe."""
-
-    def __init__(self, states: OwnerStateStore, peers: ProcessPeers) -> None:
-        self._states, self._open = states, peers.table("unsaved", _CONVERSATIONS)
-
-    def mark(self, turns: Sequence[Turn], scope: Scope) -> list[bool]:
-        """Mark turns that ask not to be saved, and their answers.
-
-        The answer may come with a later call of the same conversation."""
-        marks = [False] * len(turns)
-        for session in dict.fromkeys(turn.session for turn in turns):
-            places = [place for place, turn in enumerate(turns) if turn.session == session]
-            key = (scope.key, session)
-            waiting = self._open.get(key, False)
-            said = [(turns[place].role, f"{turns[place].text}\n{turns[place].caption}") for place in places]
-            found = mark_unsaved(said, after=waiting)
-            for place, mark in zip(places, found, strict=True):
-                marks[place] = mark
-            if found[-1]:
-                self._open.put(key, True)
-            else:
-                self._open.pop(key)
-        return marks
-
-    def note_bare(self, turns: Sequence[Turn], scope: Scope) -> None:
-        """Note sessions with a bare "don't save that", for their end.
-
-        Such a request means what was said before: what still waits for the session's end is dropped then."""
-        if names := [turn.session for turn in turns if turn.session and turn.role == "user" and is_bare_request(turn.text)]:
-            change_noted(self._states, scope.owner, lambda known: [*known, *names][-_NOTED:])
-
-
-def find_noted(states: OwnerStateStore, owner: Scope) -> tuple[str, ...]:
-    """List the sessions in which somebody asked not to be saved."""
-    return tuple(states.load_state(owner, UNSAVED).data.get("sessions", ()))
-
-
-def change_noted(states: OwnerStateStore, owner: Scope, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
-    """Update the sessions not to be saved, by compare and swap."""
-    for left in reversed(range(_TRIES)):
-        row = states.load_state(owner, UNSAVED)
-        names = list(dict.fromkeys(change(row.data.get("sessions", ()))))
-        try:
-            states.save_state(replace(row, data={"sessions": names}), row.token)
-        except ConflictError:
-            if not left:
-                raise
-        else:
-            return
 
 
 _ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
@@ -219,21 +161,39 @@ class TurnIngester:
         records = tuple(put.record for put in puts)
         lease, hear = own or (None, None)
         jobs = self._make_jobs(puts, scope, lease, quiet)
-        found, later = (hear(records) if hear and any(spec.lease for spec in jobs) else None) or (None, ())
-        over = found is not None and not found.has_candidates
-        jobs = tuple(spec for spec in jobs if not (over and spec.lease))
+        ahead = hear(records) if hear and any(spec.lease for spec in jobs) else None
         session_rows = () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
-        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=(*jobs, *later), sessions=session_rows, quota=self._quota)
-        entered = TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
+        batch = WriteBatch(channel or "user", "said", now, puts=puts, jobs=jobs, sessions=session_rows, quota=self._quota)
+        learned, entered = self._enter_learned(batch, ahead, scope)
+        jobs = jobs if learned is None else tuple(spec for spec in jobs if not spec.lease)
         self._note_spoken(session_rows)
         made = entered.done.jobs[: len(jobs)]
         pending = tuple(dict.fromkeys(spec.kind for spec, name in zip(jobs, made, strict=True) if name))
         receipts = tuple(self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts)
-        if found is not None and over and not entered.done.crisis and len(entered.done.existing) < len(puts):
-            told = tuple(replace(one, decisions=(*one.decisions, *found.decisions), cost=found.cost) for one in receipts)
-            return TurnIngestResult(told, learned=True)
+        if learned is not None and not entered.done.crisis and len(entered.done.existing) < len(puts):
+            return TurnIngestResult(tuple(learned.complete(one, EXTRACT) for one in receipts), learned=True)
         job = _find_leased(jobs, made, now)
-        return TurnIngestResult(receipts) if job is None else TurnIngestResult(receipts, job, records, found)
+        return (
+            TurnIngestResult(receipts) if job is None else TurnIngestResult(receipts, job, records, None if ahead is None else ahead.found)
+        )
+
+    def _enter_learned(self, batch: WriteBatch, ahead: HeardAhead | None, scope: Scope) -> tuple[ExtractionBatch | None, TierWriteResult]:
+        """Store messages with what they say, in one transaction.
+        Without: it is not known yet, or others changed meanwhile what it was compared with. Then a job learns from them."""
+        learned = ahead.learned if ahead is not None and (self._working is None or not ahead.found.has_candidates) else None
+        if learned is None:
+            return None, self._enter(batch, scope)
+        rest = tuple(spec for spec in batch.jobs if not spec.lease)
+        if learned.is_empty:
+            later = tuple(replace(spec, fresh=True, calm=True) for spec in learned.batch.jobs)
+            return learned, self._enter(replace(batch, jobs=(*rest, *later)), scope)
+        try:
+            return learned, self._enter(replace(batch, jobs=rest, then=learned.batch), scope)
+        except EngramsError:
+            return None, self._enter(batch, scope)
+
+    def _enter(self, batch: WriteBatch, scope: Scope) -> TierWriteResult:
+        return TierWriteResult(self._store.commit(batch)) if self._working is None else self._working.commit(batch, scope)
 
     def edit(self, record: Record, given: dict[str, Any], reason: str, expect: int | None, lease: JobLease | None) -> RecordEditResult:
         """Change a record in one write, with all that follows for others.

@@ -122,17 +122,32 @@ class ExtractionJobHandler:
                 yield at + _CHUNK >= len(records), task
 
     def hear(self, records: Sequence[Record]) -> writepipeline.HeardAhead | None:
-        """Extract by rules from messages that are not stored yet.
+        """Extract by rules from messages that are not stored yet, and reconcile.
 
-        Most say nothing that is to be reconciled: what follows from them is stored with them, and they need no job. None: they do."""
+        What follows from most can be stored with them, and they need no job. None: they do."""
         if not self.inline or self._settings.garden.enabled:
             return None
         try:
             found = writepipeline.extract_candidates(records, self._deps, fresh=True)
+            return writepipeline.HeardAhead(found, self._reconcile_ahead(records, found))
         except Exception:  # noqa: BLE001 - not swallowed: the job fails of the same, once the messages are safe
             return None
-        jobs = () if found.has_candidates else self._make_change_jobs(records[0].scope.owner, found)
-        return found, tuple(replace(spec, fresh=True, calm=True) for spec in jobs)
+
+    def _reconcile_ahead(self, records: Sequence[Record], found: writepipeline.ExtractionResult) -> writepipeline.ExtractionBatch | None:
+        """Reconcile what messages say before they are stored.
+        None: it depends on them, or on the sessions in which they were said."""
+        owner, jobs = records[0].scope.owner, self._make_change_jobs(records[0].scope.owner, found)
+        if not found.has_candidates:
+            nothing = WriteBatch("digest", "nothing to learn from", self._clock(), jobs=jobs)
+            return writepipeline.ExtractionBatch(nothing, decisions=found.decisions, cost=found.cost)
+        if self._settings.write.contradiction_cosine:
+            return None
+        marks = self._store.load_state(owner, LEARNED)
+        result = writepipeline.reconcile_extraction(found, self._deps)
+        if any(_is_bound(put.record) for put in result.batch.puts):
+            return None
+        states = () if result.is_empty else (marks,)
+        return replace(result, batch=replace(result.batch, jobs=(*result.batch.jobs, *jobs), states=states))
 
     def learn(
         self, job: Job, records: tuple[Record, ...], *, rest: Sequence[str] = (), kept: Meta | None = None,
@@ -317,6 +332,11 @@ class ExtractionJobHandler:
     def _owner_lock(self, owner: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(owner, threading.Lock())
+
+
+def _is_bound(record: Record) -> bool:
+    """True for a statement that is held to its session's end, or ends its note."""
+    return record.status is Status.CANDIDATE or (record.status is Status.SUPERSEDED and bool(record.meta.get("whole")))
 
 
 def _report_mistakes(decisions: Sequence[StageDecision]) -> None:

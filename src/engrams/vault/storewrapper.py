@@ -106,15 +106,18 @@ class VaultStore(ForwardingStore):
         self.vault: VaultHooks | None = None
 
     def commit(self, batch: WriteBatch) -> CommitResult:
-        outbox = outbox_entries(batch)
-        if not outbox:
+        then, outbox = batch.then, outbox_entries(batch)
+        if not outbox and then is None:
             return self._store.commit(batch)
+        if then is not None:
+            then = replace(then, outbox=(*then.outbox, *outbox_entries(then)))
         jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
         # Files must not tell of memories that a power failure undid.
-        done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs, repeatable=False))
+        done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs, repeatable=False, then=then))
         if self.vault is not None:
-            if changed := _find_changed(batch):
-                self.vault.follow(changed)
+            for written in (batch, then) if then is not None and done.followed else (batch,):
+                if changed := _find_changed(written):
+                    self.vault.follow(changed)
             self.vault.wake()
         return replace(done, jobs=done.jobs[:-1])
 

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
-from engrams.ports import ChatModel, JobSpec, WriteBatch
+from engrams.ports import ChatModel, WriteBatch
 from engrams.settings import WriteSettings
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status
 from engrams.write import llm, storagepolicy
@@ -87,8 +87,13 @@ class ExtractionResult:
         return any(decided for _, decided in self.by_record)
 
 
-HeardAhead: TypeAlias = tuple[ExtractionResult, tuple[JobSpec, ...]]
-"""Extraction from messages that are not stored yet, and the jobs to queue where nothing of it has to be reconciled."""
+@dataclass(frozen=True, slots=True)
+class HeardAhead:
+    """What messages say that are not stored yet.
+    ``learned``: what is to be stored after them (None: it takes a job of its own)."""
+
+    found: ExtractionResult
+    learned: ExtractionBatch | None
 
 
 def extract_candidates(

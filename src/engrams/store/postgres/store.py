@@ -54,7 +54,7 @@ class PostgresStore(SqlStore):
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         done = super().commit(batch)
-        if any(done.jobs):
+        if any(done.jobs) or (done.followed and batch.then is not None and batch.then.jobs):
             self._database.notify()
         return done
 

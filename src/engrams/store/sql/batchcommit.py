@@ -86,7 +86,10 @@ class BatchCommitter:
             "" if ((spec.lease or spec.fresh) and known) or (spec.calm and crisis) else jobqueue.enqueue(self._connection, spec, batch.at)
             for spec in batch.jobs
         )
-        return CommitResult(existing=self._existing, jobs=made, crisis=crisis)
+        follows = batch.then is not None and not (known or crisis)
+        if batch.then is not None and follows:
+            BatchCommitter(batch.then, self._dialect).run(connection)
+        return CommitResult(self._existing, made, crisis, follows)
 
     def _enter(self, owner: Scope) -> None:
         """Select an owner's rows, which nobody else writes from here on."""

@@ -335,7 +335,7 @@ class ExtractionJobHandler:
 
 
 def _is_bound(record: Record) -> bool:
-    """True for a statement that is held to its session's end, or ends its note."""
+    """True for a held statement, or one that ends its note."""
     return record.status is Status.CANDIDATE or (record.status is Status.SUPERSEDED and bool(record.meta.get("whole")))
 
 

@@ -89,7 +89,7 @@ class ExtractionResult:
 
 @dataclass(frozen=True, slots=True)
 class HeardAhead:
-    """What messages say that are not stored yet.
+    """Statements of messages that are not stored yet.
     ``learned``: what is to be stored after them (None: it takes a job of its own)."""
 
     found: ExtractionResult

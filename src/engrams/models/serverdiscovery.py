@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from engrams.errors import EngramsError, ModelError
 from engrams.ports import DiscoveredModelServer
@@ -59,6 +58,8 @@ def find_connection_problem(url: str, seconds: float = 3.0) -> str:
 
     parts = urlsplit(url)
     host = parts.hostname or ""
+    from urllib.request import getproxies
+
     if getproxies() and not is_local(f"{host}:0"):
         return ""
     try:

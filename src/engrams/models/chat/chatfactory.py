@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engrams.errors import SettingsError
-from engrams.models.httpclient import is_local
 from engrams.ports import ChatModel, Clock, ModelUsageLedger
 from engrams.settings import ChatSettings, Settings
 
@@ -21,8 +20,11 @@ def adopt_upstream(settings: Settings) -> Settings:
     """Use the proxy's upstream as memory's chat model, without another one."""
     serve, chat = settings.serve, settings.chat
     host = urlsplit(serve.upstream).hostname or ""
-    usable = bool(serve.upstream_key) or is_local(f"{host}:0")
-    if chat.provider != "none" or not host or not serve.upstream_learns or not usable:
+    if chat.provider != "none" or not host or not serve.upstream_learns:
+        return settings
+    from engrams.models.httpclient import is_local
+
+    if not (serve.upstream_key or is_local(f"{host}:0")):
         return settings
     own = chat.model_copy(update={"provider": "openai", "url": serve.upstream, "api_key": serve.upstream_key})
     return settings.model_copy(update={"chat": own})

@@ -73,6 +73,9 @@ _TAIL = 1024
 _SCANS = 8
 """Most searches of mapped vectors while their codes are unpacked, which takes as long."""
 
+_SPLIT = 700
+"""Slots for each one that is wanted from which turbovec splits a search among threads."""
+
 _SAMPLE = 2048
 _NEARLY_ALL = 0.95
 
@@ -270,8 +273,12 @@ class NearestVectorSearcher:
     ) -> Iterator[Callable[[], npt.NDArray[np.int64]]]:
         """Run ``find`` in a thread; call what is given for its slots.
 
-        Nothing of ``columns`` may change before the end."""
-        thread = _FindingThread(partial(self.find, columns, vector, mask, width))
+        Nothing of ``columns`` may change before the end. Where turbovec has threads of its own for it, another gains nothing."""
+        find = partial(self.find, columns, vector, mask, width)
+        if columns.size > _SPLIT * width:
+            yield find
+            return
+        thread = _FindingThread(find)
         thread.start()
         try:
             yield thread.wait

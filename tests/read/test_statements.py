@@ -42,7 +42,8 @@ def statements() -> Iterator[list[str]]:
 
 
 def test_a_search_takes_few_statements(home: Path, statements: list[str]) -> None:
-    """Eight at most, with facts, rules, replaced statements and links in memory; a second search right after a write four more."""
+    """Eight at most, with facts, rules, replaced statements and links in memory; a second search right after a write four more, and
+    one more where uses were counted meanwhile, as they are every few seconds."""
     with engrams.open(home=home, jobs__workers=0) as memory:
         for number in range(40):
             memory.observe(Turn(f"Ben repaired bicycle number {number} last week.", speaker="Ben", session=f"s{number // 10}"), scope=ANN)
@@ -59,4 +60,4 @@ def test_a_search_takes_few_statements(home: Path, statements: list[str]) -> Non
         memory.observe(Turn("Ben has a new kettle.", speaker="Ben", session="s9"), scope=ANN)
         statements.clear()
         assert memory.search("Who has a new kettle?", scope=ANN).hits
-        assert len(statements) <= MOST + 4, statements
+        assert len(statements) <= MOST + 5, statements

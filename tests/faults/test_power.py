@@ -52,7 +52,7 @@ def syncs() -> Iterator[list[int]]:
 
 
 def test_a_settled_write_waits_once_for_the_disk(home: Path, tmp_path: Path, syncs: list[int]) -> None:
-    """The message is synced when it is acknowledged; after a power failure its facts are learned again, with the same ids."""
+    """The message and its facts are synced together: after a power failure both are there, and nothing is left to learn."""
     clock = SettableClock(START)
     with engrams.open(home=home, jobs__workers=0, clock=clock) as memory:
         memory.add("The first write makes the file.", scope=ANN)
@@ -66,8 +66,30 @@ def test_a_settled_write_waits_once_for_the_disk(home: Path, tmp_path: Path, syn
         log.truncate(syncs[0])
     with engrams.open(home=left, jobs__workers=0, clock=clock, background=False) as memory:
         assert memory.get(receipt.id, scope=ANN).text == "I live in Ghent and work as a baker."
+        clock.forward(days=1)
+        memory.drain()
+        facts = memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+        assert {fact.id for fact in facts} == {made.id for made in receipt.derived}
+
+
+def test_what_a_job_learns_waits_for_no_disk(home: Path, tmp_path: Path, syncs: list[int]) -> None:
+    """The message is synced when it is acknowledged; after a power failure its facts are learned again, with the same ids."""
+    clock = SettableClock(START)
+    with engrams.open(home=home, jobs__workers=0, clock=clock) as memory:
+        memory.add("The first write makes the file.", scope=ANN)
+        syncs.clear()
+        said = memory.add("I live in Ghent and work as a baker.", scope=ANN, settle=False).id
+        assert len(syncs) == 1
+        assert memory.drain()
+        learned = {fact.id for fact in memory.list(scope=ANN, kinds=(Kind.FACT,)).records}
+        assert learned
+        left = tmp_path / "left"
+        shutil.copytree(home, left)
+    with (left / "memory.db-wal").open("r+b") as log:
+        log.truncate(syncs[0])
+    with engrams.open(home=left, jobs__workers=0, clock=clock, background=False) as memory:
+        assert memory.get(said, scope=ANN).text == "I live in Ghent and work as a baker."
         assert not memory.list(scope=ANN, kinds=(Kind.FACT,)).records
         clock.forward(days=1)
         assert memory.drain()
-        facts = memory.list(scope=ANN, kinds=(Kind.FACT,)).records
-        assert {fact.id for fact in facts} == {made.id for made in receipt.derived}
+        assert {fact.id for fact in memory.list(scope=ANN, kinds=(Kind.FACT,)).records} == learned

@@ -13,7 +13,7 @@ from engrams.engine import MemoryEngine
 from engrams.ports import WriteBatch
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Edge, EdgeType, Kind, Scope
+from engrams.types import Edge, EdgeType, Kind, Scope, Turn
 
 ANN = Scope(("user", "ann"))
 
@@ -121,7 +121,7 @@ def test_state_and_settings(api: httpx2.Client) -> None:
 
 def test_jobs_by_state(api: httpx2.Client, engine: MemoryEngine) -> None:
     """The jobs themselves are listed where a state is asked for."""
-    add(api, "I live in Paris.")
+    engine.observe(Turn("I live in Paris."), scope=("user", "ann"))
     engine.drain()
     assert api.get("/jobs").json()["items"] == []
     items = api.get("/jobs", params={"state": "done"}).json()["items"]

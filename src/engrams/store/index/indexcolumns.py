@@ -248,9 +248,6 @@ class RowSlotMap:
         self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32) if slots is None else slots
         self._most = int(self._rows[-1]) if len(self._rows) else -1
 
-    def _set_table(self, table: npt.NDArray[np.void]) -> None:
-        self._table, self._fields = table, {name: table[name] for name in GATHERED.names or ()}
-
     def dump(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Rows in order, and their slots."""
         self._compact()

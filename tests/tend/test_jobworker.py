@@ -126,3 +126,18 @@ def test_one_of_many_idle_workers_looks_for_jobs(home: Path) -> None:
         assert all(done.acquire(timeout=20) for _ in range(4))
         runner.close()
         assert len(doers) >= 4
+
+
+def test_a_close_while_workers_start(home: Path) -> None:
+    """Whoever closes the pool while another thread starts it waits for all workers, also for those that were not started yet."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        before = threading.active_count()
+        for _ in range(20):
+            runner = JobWorkerPool(memory.store, {}, memory.now, JobSettings(workers=16, poll_seconds=60.0))
+            starter = threading.Thread(target=runner.start)
+            starter.start()
+            while threading.active_count() < before + 2 and starter.is_alive():
+                pass
+            runner.close()
+            starter.join()
+            assert threading.active_count() <= before

@@ -59,9 +59,12 @@ class JobLeaseRenewer:
 
     def close(self) -> tuple[str, ...]:
         """End the heartbeat; the leases of work that still runs."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        with self._lock:
+            # A thread seen from within the lock has been started.
+            self._stop.set()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
         with self._lock:
             return tuple(self._leases)
 
@@ -242,10 +245,13 @@ class JobWorkerPool:
 
         ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure. ``last``: enqueues jobs
         to run when the workers have stopped, as far as the time allows."""
-        self._stop.set()
+        with self._lock:
+            # Threads seen from within the lock have been started.
+            self._stop.set()
+            threads = self._threads
         self._wake.set()
         until = time.monotonic() + seconds
-        self._join(self._threads, until, cut)
+        self._join(threads, until, cut)
         left = deque(last())
         if left and not self._cut_off:
             ending = [

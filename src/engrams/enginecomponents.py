@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engrams.frozendata import dataclass
 from engrams.memoryinspector import MemoryInspector
 from engrams.ports import (
     BEGIN,
@@ -100,8 +101,7 @@ class EngineDeps:
 
 
 class EngineComponents:
-    """Components of one engine (sessions, tiers, garden, …), created on first access.
-    Unused ones are never imported: a search loads no patterns of the write side."""
+    """Components of one engine (sessions, tiers, garden, …), imported when used."""
 
     def __init__(self, deps: EngineDeps) -> None:
         settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder

@@ -320,6 +320,7 @@ def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
         "engrams.clock",
         "engrams.encryption",
         "engrams.errors",
+        "engrams.frozendata",
         "engrams.ports",
         "engrams.settings",
         "engrams.types.logenums",

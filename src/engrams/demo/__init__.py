@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+
+from engrams.frozendata import dataclass
 
 
 @dataclass(frozen=True, slots=True)

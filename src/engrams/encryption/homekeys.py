@@ -7,7 +7,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -29,6 +28,7 @@ from engrams.encryption.keyheader import (
 )
 from engrams.encryption.keysources import derive_key, make_source, read_outer_key
 from engrams.errors import EncryptionError, ExtraError, RefusedError, StoreError
+from engrams.frozendata import dataclass
 from engrams.settings import EncryptionSettings
 
 if TYPE_CHECKING:

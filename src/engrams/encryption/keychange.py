@@ -11,7 +11,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -31,6 +31,7 @@ from engrams.encryption.keyheader import (
 )
 from engrams.encryption.keysources import drop_source, make_source, read_outer_key
 from engrams.errors import ConflictError, EncryptionError, StoreError
+from engrams.frozendata import dataclass
 from engrams.settings import EncryptionSettings
 from engrams.text.normalize import fold
 

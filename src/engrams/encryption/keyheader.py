@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.errors import EncryptionError, ExtraError, install_hint
+from engrams.frozendata import dataclass
 
 HEADER = "encryption.json"
 FORMAT = 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from engrams.formats.importfile import ImportFile
+from engrams.frozendata import dataclass
 
 MANIFEST = "manifest.json"
 _MOST = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from engrams.formats.fieldparsers import clean_label, derive_id, parse_moment
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.formats.plaintext import strip_prefix
 from engrams.formats.sourceobjects import SourceObject, make_statement, predicate_name, state_relation
+from engrams.frozendata import dataclass
 from engrams.types import Kind, StatedFields, Turn
 
 _FRONT = "---"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from engrams.formats.jsonstream import MalformedJsonError, parse
+from engrams.frozendata import dataclass
 
 Format: TypeAlias = Literal[
     "engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp", "zep", "letta", "cognee", "hindsight",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from engrams.formats.textdecoder import Origin
+from engrams.frozendata import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from engrams.formats.parseditems import ExportedEdge, ExportedRecord, ParsedTurn, UnreadablePiece
+from engrams.frozendata import dataclass
 from engrams.types import Kind, StatedFields, Status
 
 _SAMPLES = 5

@@ -7,12 +7,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 
 from engrams.errors import InputError
 from engrams.formats.statementexport import STATEMENTS
+from engrams.frozendata import dataclass
 from engrams.types import Entity, EntityNet, Record, Status
 
 _MANIFEST = ".engrams-vault.json"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.types import Edge, HistoryEntry, Kind, Record, Turn
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from engrams.formats.fieldparsers import clean_label, first_filled, message_text, parse_moment, scope_label
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
+from engrams.frozendata import dataclass
 from engrams.types import Json, Kind, StatedFields, Turn
 
 _WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+")

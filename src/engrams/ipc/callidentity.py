@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
+
+from engrams.frozendata import dataclass
 
 
 @dataclass(frozen=True, slots=True)

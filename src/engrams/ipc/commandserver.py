@@ -10,12 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engrams import __version__
+from engrams.frozendata import dataclass
 from engrams.ipc.commandclient import SOCKET_FOLDER, SOCKET_SUFFIX
 from engrams.ipc.framedlink import (
     HEARTBEAT_SECONDS,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from engrams.frozendata import dataclass
 from engrams.ipc.commandserver import CommandCall, CommandReply, DeclinedCallError
 
 if TYPE_CHECKING:

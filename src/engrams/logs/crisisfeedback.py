@@ -8,13 +8,13 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
 from engrams.clock import micros, utc
 from engrams.errors import EncryptionError, InputError, StoreError
+from engrams.frozendata import dataclass
 from engrams.logs.logdatabase import LogDatabase
 from engrams.ports import Clock, SessionLogRow, SessionLogSearch, SessionLogTable
 from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium

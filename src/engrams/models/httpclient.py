@@ -15,12 +15,12 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engrams.errors import ModelError, SettingsError
+from engrams.frozendata import dataclass
 from engrams.types import Json
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from threading import Event
 from typing import TypeVar
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock
 from engrams.types import Json
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from engrams.frozendata import dataclass
 from engrams.types import Scope
 
 

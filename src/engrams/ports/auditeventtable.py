@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
+
+from engrams.frozendata import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
+from engrams.frozendata import dataclass
 from engrams.ports.recordstore import AsOf, ScopeReach, Where
 from engrams.text.terms import NO_FORMS, QueryTermStems
 from engrams.types import Edge, EdgeType, Kind, Record, Scope, Topic

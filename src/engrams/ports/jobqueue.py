@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Literal, Protocol, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.ports.recordstore import JobSpec
 from engrams.types import Meta
 

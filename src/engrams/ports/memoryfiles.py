@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal, Protocol, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.types import Record, Scope
 
 DREAM = "dream"

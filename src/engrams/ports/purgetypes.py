@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.types import Meta, Scope
 
 LiveWords: TypeAlias = Callable[[Sequence[str]], frozenset[str]]

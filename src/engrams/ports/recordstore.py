@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal, Protocol
 
+from engrams.frozendata import dataclass
 from engrams.ports.purgetypes import PurgeReport
 from engrams.types import Edge, HistoryEntry, Json, Kind, Meta, Record, Scope, Status, Topic, Vector
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
+
+from engrams.frozendata import dataclass
 
 SessionLogName: TypeAlias = Literal["safety", "feedback"]
 

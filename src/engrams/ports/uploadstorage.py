@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from engrams.errors import NotFoundError
+from engrams.frozendata import dataclass
 from engrams.types import Scope
 
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import resources
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from engrams.frozendata import dataclass
 from engrams.ports import REFINES, AsOf, LinkStore
 from engrams.settings import LinkExpansionSettings
 from engrams.text.terms import terms

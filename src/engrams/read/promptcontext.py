@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from engrams.frozendata import dataclass
 from engrams.ports import Condition, RecordQuery, TokenCounter, Where
 from engrams.read.adjacentturns import drop_shown, with_neighbours
 from engrams.read.correctedwords import mask_corrected

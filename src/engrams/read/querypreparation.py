@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import CandidateSearchQuery, Embedder, FactSlot, RecordQuery, RecordStore, ScopeReach
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.readrequest import ReadDeps, ReadRequest

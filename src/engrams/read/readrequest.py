@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.clock import utc
+from engrams.frozendata import dataclass
 from engrams.ports import (
     AsOf,
     CandidateSearch,

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engrams.frozendata import dataclass
 from engrams.ports import CandidatePool
 from engrams.read.confidencedecay import DECAYING, decayed_confidence
 from engrams.read.confidencedecay import age_days as age_days

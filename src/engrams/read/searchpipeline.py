@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engrams.frozendata import dataclass
 from engrams.ports import NOTE_PIECE, CandidatePool, is_skill
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
 from engrams.read.hitdiversity import find_repeats, select_mmr, spread_over_time
@@ -58,8 +59,7 @@ KNOWN_HERE = "known to this conversation"
 
 @dataclass(slots=True)
 class SearchStageTimer:
-    """Collector of times and counts of the stages.
-    ``budget``: seconds for all of them, 0 for any; ``skipped``: stages that it left no time for."""
+    """Times and counts of stages; ``budget``: seconds (0: any); ``skipped``: by it."""
 
     budget: float = 0.0
     rows: list[tuple[str, float, int]] = field(default_factory=list)

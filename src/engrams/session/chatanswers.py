@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from engrams.errors import InputError, SettingsError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.settings import Settings
 from engrams.types import Context, Hit, Meta, Receipt, Scope, Turn, is_blank

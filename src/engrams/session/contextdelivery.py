@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, Embedder, ProcessPeers, TokenCounter
 from engrams.session.contextprefetch import ContextPrefetcher
 from engrams.settings import DeliverySettings

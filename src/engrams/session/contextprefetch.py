@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from queue import Empty, Full, Queue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, ProcessPeers
 from engrams.text.textcaches import register_cache
 

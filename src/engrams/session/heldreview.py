@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import LEARNED, POLICY, ChatModel, Clock, Job, JobSpec, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import Settings
 from engrams.types import Edge, Record, Scope, Status

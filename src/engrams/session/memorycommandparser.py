@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from engrams.frozendata import dataclass
 
 Verb = Literal["list", "status", "recall_on", "recall_off", "save", "forget", "forget_last", "forget_all"]
 

@@ -5,10 +5,10 @@ Commands and answers to them are never stored: a conversation about what is to b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import MemoryApi, is_skill
 from engrams.session.memorycommandparser import ParsedMemoryCommand, parse_command, parse_decision, parse_number
 from engrams.types import Kind, Record, Scope, ScopeInput, Status

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
+from engrams.frozendata import dataclass
 from engrams.ports import PREFERENCES, Clock, OwnerStateRow, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, content_hash

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.types import Hit, Record
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
 from engrams import prompts
 from engrams.errors import BudgetError, ConflictError, InputError, ModelError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import (
     DAILY,
     ChatModel,

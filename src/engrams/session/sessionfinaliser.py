@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engrams.clock import follow_id
 from engrams.errors import EngramsError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import (
     DAILY,
     EMBED,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from engrams.clock import parse_time
 from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import FINALISE, Clock, JobSpec, SessionRow, Store
 from engrams.settings import Settings
 from engrams.types import Json, Scope

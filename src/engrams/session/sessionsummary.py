@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.text.measures import is_question, word_count
@@ -54,7 +54,7 @@ class SessionSummary:
     evidence: tuple[Evidence, ...]
     extractor: str = "rules"
     prompt: str = ""
-    cost: ModelCost = ModelCost()  # noqa: RUF009 - frozen
+    cost: ModelCost = ModelCost()
 
     @property
     def statements(self) -> tuple[str, ...]:

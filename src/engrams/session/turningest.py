@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import EngramsError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import (
     EMBED,
     EXTRACT,

@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engrams.errors import ConflictError, EngramsError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import (
     CONDENSE,
     ENFORCE,

@@ -6,7 +6,7 @@ import getpass
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from importlib import resources
 from operator import attrgetter
@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic.fields import FieldInfo
 
 from engrams.errors import ScopeError, SettingsError
+from engrams.frozendata import dataclass
 from engrams.settings.background import (
     GardenSettings,
     JobSettings,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from engrams import prompts
 from engrams.clock import new_id, parse_time
 from engrams.errors import ConflictError
+from engrams.frozendata import dataclass
 from engrams.ports import (
     EMBED,
     ChatMessage,

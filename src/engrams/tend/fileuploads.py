@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, Job, JobSpec, Store, StoredUpload, UploadStorage
 from engrams.settings import JobSettings
 from engrams.tend.importexport import ImportCounts, Progress

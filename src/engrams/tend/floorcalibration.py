@@ -6,12 +6,13 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from importlib import resources
 from itertools import pairwise
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 from engrams.ports import CALIBRATION, Clock, EmbedderCard, RecordQuery, Store
 from engrams.read.readrequest import visible_scopes
 from engrams.read.similarityfloor import MOST_FLOOR, default_floor

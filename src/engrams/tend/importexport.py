@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
 from engrams.formats import ExportedEdge, ExportedRecord, ExportFormat, ImportFile, ParsedTurn, UnreadablePiece
+from engrams.frozendata import dataclass
 from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, StorageUse, Store, WriteBatch
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.entities.entityindex import EntityIndex

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import IMPORTS, Condition, PurgeReport, RecordChange, RecordQuery, ScopeReach, Where, WriteBatch
 from engrams.tend.importexport import ImportCounts, ImportTarget, Progress, load, restored_ids
 from engrams.types import IMPORTED, ImportOptions, Record, Scope, ScopeInput, Status

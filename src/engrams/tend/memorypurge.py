@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from engrams.clock import new_id
+from engrams.frozendata import dataclass
 from engrams.ports import (
     PURGE,
     Clock,

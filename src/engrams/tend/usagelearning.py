@@ -6,13 +6,13 @@ import logging
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import SKILL, TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, RecordUse, Store, WriteBatch
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, OwnerStateRow, Store
 from engrams.types import Json, Scope
 

@@ -7,10 +7,10 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 from engrams.types import Json
 
 Route: TypeAlias = Literal["chat", "responses", "messages", "tokens", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
+from engrams.frozendata import dataclass
 from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stems import LANGUAGES, find_languages, is_frequent, stem_all, stem_word

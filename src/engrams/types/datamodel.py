@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import ScopeError
+from engrams.frozendata import dataclass
 
 Json: TypeAlias = Any
 Meta: TypeAlias = Mapping[str, Any]

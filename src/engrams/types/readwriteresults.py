@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
+from engrams.frozendata import dataclass
 from engrams.types.datamodel import Json, Kind, Record, Scope, Status
 
 

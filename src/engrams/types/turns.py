@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 from engrams.types.datamodel import Meta, Role
 
 

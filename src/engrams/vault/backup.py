@@ -13,13 +13,13 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams import encryption
 from engrams.encryption import HEADER
 from engrams.errors import ConflictError, ExtraError, InputError, RefusedError, StoreError, install_hint
+from engrams.frozendata import dataclass
 
 FORMAT = 1
 _MANIFEST = "manifest.json"

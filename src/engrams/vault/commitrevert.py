@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.types import Edge, Record, Scope, Status
 from engrams.vault import recordmarkdown, threewaymerge

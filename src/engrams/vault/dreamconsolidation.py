@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from engrams import prompts
 from engrams.clock import parse_time
 from engrams.errors import ConflictError, ModelError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import DREAM, ChatMessage, ChatModel, ChatRequest, JobSpec, RecordQuery, ScopeReach
 from engrams.types import Kind, Record, Scope, content_hash
 from engrams.vault import memorymd

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from engrams.frozendata import dataclass
 from engrams.ports import RecordChange
 from engrams.types import Edge, Record, Scope, Vector
 from engrams.vault.folderaccess import FileStat

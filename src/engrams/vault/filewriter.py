@@ -5,8 +5,9 @@ What is about to be written is noted first, so that after a crash our own work i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from engrams.frozendata import dataclass
 from engrams.ports import NOTE_PIECE
 from engrams.types import Edge, EdgeType, Json, Record, Scope, Status
 from engrams.vault import recordmarkdown

@@ -9,12 +9,12 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import IO
 
 from engrams.errors import InputError, StoreError
+from engrams.frozendata import dataclass
 
 _MANY = 16
 _STEP = 0.01

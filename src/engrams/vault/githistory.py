@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError, install_hint
+from engrams.frozendata import dataclass
 from engrams.vault.folderaccess import PlannedFileWrite, VaultFolder
 from engrams.vault.historyrewrite import finish_rewrite
 from engrams.vault.vaultpaths import TOPS

@@ -9,10 +9,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ExtraError, StoreError
+from engrams.frozendata import dataclass
 from engrams.vault import remotemerge
 from engrams.vault.folderaccess import PlannedFileWrite
 from engrams.vault.githistory import GitHistoryRepository, diff_trees

@@ -10,11 +10,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO
 
 from engrams.errors import ExtraError, StoreError, install_hint
+from engrams.frozendata import dataclass
 from engrams.ports import PurgeOrder
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.frontmatter import FrontMatterError

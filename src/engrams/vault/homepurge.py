@@ -8,11 +8,11 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from engrams.encryption import fileencryption
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import LiveWords, PurgeOrder, PurgePlaceCheck
 from engrams.vault.backup import BackupPaths, is_backup, is_sealed, restore
 from engrams.vault.historyrewrite import GitHistoryScanner

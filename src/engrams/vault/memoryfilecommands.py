@@ -11,12 +11,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError, RefusedError, StoreError
+from engrams.frozendata import dataclass
 from engrams.vault.folderaccess import make_private
 
 ROOT = "/memories"

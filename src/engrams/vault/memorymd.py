@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from engrams.frozendata import dataclass
 from engrams.text.terms import terms
 from engrams.types import content_hash
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, WriteBatch
 from engrams.types import Kind, Layer, Provenance, Record, Scope, content_hash
 from engrams.vault.folderaccess import hash_bytes

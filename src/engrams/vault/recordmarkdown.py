@@ -8,12 +8,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from engrams.clock import parse_time
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 from engrams.vault import frontmatter
 from engrams.vault.frontmatter import FrontMatterError

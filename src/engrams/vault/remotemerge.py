@@ -6,9 +6,10 @@ purged here stays away."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.types import Record, Scope, Status
 from engrams.vault import recordmarkdown, threewaymerge
 from engrams.vault.frontmatter import FrontMatterError

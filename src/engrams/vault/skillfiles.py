@@ -7,13 +7,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 from engrams.ports import SKILL, CandidatePool, CandidateSearchQuery, Clock, Embedder, NewRecord, ScopeReach, Store, WriteBatch, is_skill
 from engrams.types import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
 from engrams.vault.frontmatter import FrontMatterError, load, split

@@ -11,13 +11,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from engrams import encryption
 from engrams.errors import EngramsError, StoreError
+from engrams.frozendata import dataclass
 from engrams.types import Json, Scope
 from engrams.vault.folderaccess import FileStat
 from engrams.vault.vaultpaths import path_key

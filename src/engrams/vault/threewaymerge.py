@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from engrams.frozendata import dataclass
 from engrams.types import HistoryEntry, Record
 from engrams.vault.recordmarkdown import UNVERSIONED, parse_field
 

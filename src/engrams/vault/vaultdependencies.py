@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import StoreError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, JobSpec, RecordChange, Store, WriteBatch
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector

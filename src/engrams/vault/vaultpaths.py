@@ -11,9 +11,9 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import date
 
+from engrams.frozendata import dataclass
 from engrams.types import RUNNING, Kind, Record, Scope, Status
 
 ENTRIES, DELETED, CONFLICTS, DOCUMENTS = "entries", "deleted", "conflicts", "documents"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from engrams.frozendata import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.types import EdgeType, Evidence, Layer, Record, Status

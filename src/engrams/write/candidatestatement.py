@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
 from engrams import clock
+from engrams.frozendata import dataclass
 from engrams.ports import BEGIN, ENDS, REFINES, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.types import (
     LAYER_OF,

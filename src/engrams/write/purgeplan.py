@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 from engrams.ports import NOTE_PIECE, PurgeOrder, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import LEAST, find_sentence, find_words, holds_word, is_telling, redact, redact_values

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.settings import WriteSettings
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Kind, Record, StageDecision, Status

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.nameorder import NUMBER_WORDS, is_reordered
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens

@@ -9,9 +9,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
+from engrams.frozendata import dataclass
 from engrams.text.latepatterns import late_pattern
 from engrams.write.secretpatterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from engrams.errors import RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import find_sentence

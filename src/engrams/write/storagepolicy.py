@@ -4,9 +4,10 @@ Hard guards come first; nothing, not even a model, overrules them."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.normalize import fold
 from engrams.types import Kind
 from engrams.write import secrets

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
 from engrams import clock
 from engrams.errors import InputError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import Embedder, NewRecord
 from engrams.settings import SizeLimitSettings, WriteSettings
 from engrams.text.prose import strip_code

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from engrams.frozendata import dataclass
 from engrams.ports import CandidateSearch, ChatModel, Clock, Embedder, RecordPage, RecordQuery, RecordStore
 from engrams.settings import SizeLimitSettings, WriteSettings
 

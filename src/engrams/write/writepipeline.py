@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import TypeAlias
 
 from engrams.errors import BudgetError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatModel, WriteBatch
 from engrams.settings import WriteSettings
 from engrams.types import DerivedMemory, Kind, ModelCost, Receipt, Record, Scope, StageDecision, Status

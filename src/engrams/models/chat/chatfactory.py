@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engrams.errors import SettingsError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatModel, Clock, ModelUsageLedger
 from engrams.settings import ChatSettings, Settings
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage
 from engrams.types import Json
 

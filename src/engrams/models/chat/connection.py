@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from engrams.clock import now
 from engrams.errors import EngramsError, SettingsError
+from engrams.frozendata import dataclass
 from engrams.models.chat.chatfactory import choose_chat
 from engrams.ports import ChatModel, ChatModelMeasurement, Clock, MeasurableChat, ModelUsageLedger
 from engrams.settings import ChatSettings

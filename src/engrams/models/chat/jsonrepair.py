@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
+from engrams.frozendata import dataclass
 from engrams.models.chat.schemacheck import check
 from engrams.types import Json
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.models.chat.chatserverport import (
     PROBE,
     ChatServerProbe,

@@ -7,10 +7,11 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
 from engrams.models.chat.chatserverport import ChatServer, ChatServerRefusal, ChatServerReply, ChatServerRequest, JsonMode, ServerResult
 from engrams.models.chat.structuredoutput import (

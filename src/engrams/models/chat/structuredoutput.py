@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.models.chat.chatserverport import ChatServerReply, JsonMode
 from engrams.models.chat.jsonrepair import parse, strip_thoughts
 from engrams.models.chat.schemacheck import check

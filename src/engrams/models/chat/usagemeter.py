@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from engrams.errors import BudgetError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, ModelUsageLedger
 
 

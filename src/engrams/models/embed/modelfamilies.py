@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.models.embed.cosinescales import load_scale
 from engrams.ports import EmbedderCard
 

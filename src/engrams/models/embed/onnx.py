@@ -6,12 +6,13 @@ import json
 import os
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
+from engrams.frozendata import dataclass
 from engrams.models.embed.modelfamilies import Pooling, Purpose, add_prefixes, find_family, make_card
 from engrams.models.onnxloader import FULL, SMALL, LoadedOnnxModel, load_onnx
 from engrams.ports import EmbedderCard

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from engrams.frozendata import dataclass
 from engrams.models.embed.cosinescales import load_scale, translate_cosine
 from engrams.models.embed.embedderfactory import name_card
 from engrams.models.embed.modelfamilies import find_family

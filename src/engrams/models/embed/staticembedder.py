@@ -10,12 +10,13 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
+from engrams.frozendata import dataclass
 from engrams.models.embed.cosinescales import load_scale
 from engrams.models.embed.modelfamilies import BUILTIN_FLOORS, Purpose, add_prefixes
 from engrams.ports import EmbedderCard

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, assert_never
 
 from engrams.errors import SettingsError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatModel, Clock, Reranker
 
 

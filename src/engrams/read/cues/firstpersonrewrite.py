@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from engrams.frozendata import dataclass
 from engrams.read.cues.namementions import NameMention
 from engrams.text.latepatterns import late_pattern
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP

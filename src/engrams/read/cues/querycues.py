@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.read.cues import firstpersonrewrite, namementions
 from engrams.read.cues.conversationquery import TAIL
 from engrams.read.cues.namementions import Role

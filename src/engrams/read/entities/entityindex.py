@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 
+from engrams.frozendata import dataclass
 from engrams.ports import RecordStore, ScopeReach
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.entities.entitynet import build_net

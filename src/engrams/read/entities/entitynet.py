@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
+from engrams.frozendata import dataclass
 from engrams.read.entities.cuewords import PROJECTS
 from engrams.read.entities.namefinder import FoundName, MemoryNames
 from engrams.read.entities.namelists import (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from sys import intern
 from typing import NamedTuple
 
+from engrams.frozendata import dataclass
 from engrams.read.entities.cuewords import (
     AFTER_NOUNS,
     CALLED,

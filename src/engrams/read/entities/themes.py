@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from engrams.frozendata import dataclass
 from engrams.read.entities.cuewords import VAGUE
 from engrams.read.entities.namefinder import MemoryNames
 

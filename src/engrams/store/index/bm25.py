@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import methodcaller
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from engrams.frozendata import dataclass
 from engrams.store.index.candidateview import WINDOW, CandidateColumns, TermPostings, VisibleIndexView
 from engrams.store.index.indexcolumns import IndexColumns
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from engrams.frozendata import dataclass
 from engrams.ports import PositionedIds
 from engrams.store.index.indexcolumns import IndexColumns
 

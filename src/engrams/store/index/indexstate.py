@@ -6,13 +6,14 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
+from engrams.frozendata import dataclass
 from engrams.store.index.annsearch import AnnIndex, NearestVectorSearcher
 from engrams.store.index.bm25 import InvertedIndex, PostingSegment
 from engrams.store.index.candidateview import WINDOW

@@ -14,7 +14,6 @@ import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from io import FileIO
 from pathlib import Path
@@ -22,6 +21,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from engrams.frozendata import dataclass
 
 MAGIC = b"ENGIDX02"
 """Kind and version of the format: a file that starts otherwise is not read."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Any
 
+from engrams.frozendata import dataclass
 from engrams.ports import ReachSurvey, ScopeReach
 from engrams.store.sql.ownerreads import OwnerReads
 from engrams.text.textcaches import register_cache

@@ -6,12 +6,13 @@ import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from engrams.errors import EngramsError, InputError, StoreError
+from engrams.frozendata import dataclass
 from engrams.ports import CandidatePool, CandidateSearchQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.processforks import register

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+
+from engrams.frozendata import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from engrams.frozendata import dataclass
 from engrams.types import Edge, Record
 
 

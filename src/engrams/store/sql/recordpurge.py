@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from engrams.clock import micros
+from engrams.frozendata import dataclass
 from engrams.store.sql import jobqueue
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.namedqueries import SqlConnection, execute, execute_counting, fetch_all, fetch_first, fetch_one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from operator import attrgetter
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from engrams.clock import micros, parse_time
 from engrams.errors import InputError, ScopeError
+from engrams.frozendata import dataclass
 from engrams.ports import AsOf, Condition, ScopeReach, Where
 from engrams.store.sql.rowconversion import ENUMS, LISTS, LONG_TEXTS, REALS, TEXTS, TIMES, WHOLES, encode_json
 from engrams.types import Scope

@@ -7,13 +7,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams import encryption
+from engrams.frozendata import dataclass
 from engrams.store.sqlite.walreader import read_log, read_versions
 
 RawRow: TypeAlias = tuple[int, int | None, list[Any]]

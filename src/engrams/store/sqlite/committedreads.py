@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from engrams.frozendata import dataclass
 from engrams.ports import ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.store.processforks import register
 from engrams.store.sql import linkqueries, recordqueries

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
@@ -14,6 +13,7 @@ import apsw
 
 from engrams import encryption
 from engrams.errors import ClosedError, EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.processforks import register

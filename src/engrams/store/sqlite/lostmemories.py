@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from engrams import encryption
+from engrams.frozendata import dataclass
 from engrams.store.sql.namedqueries import fetch_all
 from engrams.store.sqlite.textdamage import DamagedText
 from engrams.types import Json

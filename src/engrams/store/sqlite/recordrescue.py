@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias
 
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.store.sql.rowconversion import FIELDS, decode_record
 from engrams.store.sqlite.btreepagedecoder import (
     PageCell,

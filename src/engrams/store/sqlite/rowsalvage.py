@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import apsw
 
+from engrams.frozendata import dataclass
 from engrams.settings import StoreSettings
 from engrams.store.sql.namedqueries import execute, fetch_one, query
 from engrams.store.sqlite import connections, schemasetup, termrebuild

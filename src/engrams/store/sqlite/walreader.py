@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engrams import encryption
+from engrams.frozendata import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

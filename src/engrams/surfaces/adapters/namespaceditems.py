@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engrams.errors import InputError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.adapters.itemjournal import ITEM, KEPT, hash_key, list_matching
 from engrams.surfaces.adapters.itemvectors import Distance, encode_vectors, score_vectors

@@ -8,11 +8,12 @@ import sys
 import threading
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from engrams import clock
 from engrams.errors import EngramsError, InputError
+from engrams.frozendata import dataclass
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.memoryformat import hit_to_dict, speaker_name
 from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, format_time, note, paint, say

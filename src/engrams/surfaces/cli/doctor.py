@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import EngramsError, StoreError, install_hint
+from engrams.frozendata import dataclass
 from engrams.ports import EMBED, JobSpec
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.resultoutput import clean, emit, paint, say

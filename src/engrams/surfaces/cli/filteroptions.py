@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 
 if TYPE_CHECKING:
     from engrams.ports import Condition, Where

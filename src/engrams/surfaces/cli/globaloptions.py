@@ -6,13 +6,14 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from engrams.frozendata import dataclass
 from engrams.ipc.callidentity import IDENTITY
 from engrams.ipc.commandclient import describe_opening
 from engrams.ipc.servedcommand import CURRENT

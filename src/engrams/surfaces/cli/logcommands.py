@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 import typer
 
 from engrams.errors import StoreError
+from engrams.frozendata import dataclass
 from engrams.surfaces.cli.filteroptions import parse_when
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.resultoutput import clean, confirm_erase, emit, format_time, note, print_table, say

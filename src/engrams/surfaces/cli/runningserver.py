@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from engrams.frozendata import dataclass
 
 if TYPE_CHECKING:
     from engrams.settings import Settings

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from engrams.errors import ExtraError, install_hint
+from engrams.frozendata import dataclass
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 
 app = new_app()

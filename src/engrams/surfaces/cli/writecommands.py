@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 
 from engrams.clock import derive_told_id
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ipc.callidentity import IDENTITY
 from engrams.ipc.commandserver import DeclinedCallError
 from engrams.ipc.servedcommand import CURRENT

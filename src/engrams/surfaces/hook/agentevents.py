@@ -6,10 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.surfaces.hook.eventnames import NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
 from engrams.surfaces.hook.tooluse import AgentToolUse, describe_work, read_tool_uses
 from engrams.text.systemtexts import remove_system_texts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from engrams.frozendata import dataclass
 from engrams.text.systemtexts import remove_system_texts
 
 _WRITERS = frozenset({"edit", "write", "multiedit", "notebookedit", "write_file", "replace", "apply_patch", "create", "str_replace"})

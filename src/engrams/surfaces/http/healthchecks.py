@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from engrams import __version__
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
+from engrams.frozendata import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.http.loadmounts import ServerMount
 from engrams.surfaces.http.rest.calleridentity import KEY

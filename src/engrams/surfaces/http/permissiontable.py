@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from engrams.frozendata import dataclass
 
 PROXY = "proxy"
 OPEN = ""

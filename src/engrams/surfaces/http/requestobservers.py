@@ -8,7 +8,7 @@ import sys
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from starlette.responses import Response
 from engrams import __version__
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
+from engrams.frozendata import dataclass
 from engrams.ports import Clock, ProcessPeers
 from engrams.surfaces.http.permissiontable import OPEN, PROXY
 from engrams.surfaces.http.telemetry import ObservedRequest, Observer

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from engrams.frozendata import dataclass
 from engrams.ipc.workerlinks import WorkerLinks
 
 

@@ -14,13 +14,14 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from select import select
 from typing import IO, Any
 
 from engrams import encryption, errors
 from engrams.errors import EngramsError, SettingsError
+from engrams.frozendata import dataclass
 from engrams.settings import Settings
 
 MODULE = "engrams.surfaces.http.workerprocess"

@@ -8,7 +8,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -17,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engrams import errors
 from engrams.clock import new_id
+from engrams.frozendata import dataclass
 from engrams.ports import Clock
 from engrams.surfaces.http.permissiontable import OperationPermission, find_permission
 from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY

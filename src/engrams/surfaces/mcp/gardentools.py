@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import RefusedError
+from engrams.frozendata import dataclass
 from engrams.surfaces.mcp.scopedengine import CHANGES, READS, WRITES, ScopedEngine, with_tool_errors
 
 if TYPE_CHECKING:

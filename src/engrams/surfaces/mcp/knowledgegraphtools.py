@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mcp.server import MCPServer
@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from engrams.errors import InputError, NotFoundError
 from engrams.formats import ParsedTurn, UnreadablePiece, mcpgraph
+from engrams.frozendata import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp.scopedengine import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.types import Record, Status

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import InputError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.memorytools import ChatMessageInput
 from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors

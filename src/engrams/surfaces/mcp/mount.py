@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,6 +16,7 @@ from starlette.types import Scope as AsgiScope
 
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, install_hint
+from engrams.frozendata import dataclass
 from engrams.settings import Settings
 from engrams.types import Json, Scope
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import InputError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors

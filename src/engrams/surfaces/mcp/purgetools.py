@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from pydantic import Field
 
+from engrams.frozendata import dataclass
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.previewtokens import PreviewTokens
 from engrams.surfaces.mcp.scopedengine import ERASES, READS, ScopedEngine, with_tool_errors

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -14,6 +13,7 @@ from mcp_types import ToolAnnotations
 
 from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.settings import Settings
 from engrams.types import Record, Scope
 

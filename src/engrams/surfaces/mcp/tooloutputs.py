@@ -4,10 +4,11 @@ Without slots: the library takes a slot for a field's default and makes no schem
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from engrams.frozendata import dataclass
 from engrams.types import HistoryEntry, Hit, Receipt, Record, RelatedMemory
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import hmac
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeGuard
 from urllib.parse import unquote
 
 from engrams import clock
 from engrams.errors import ScopeError
+from engrams.frozendata import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.proxy.jsonsplice import BLOCKS, ParsedChatRequest, text_of
 from engrams.types import Json, Scope

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from engrams.frozendata import dataclass
 from engrams.surfaces.proxy.apierrors import error_body, is_error_text
 from engrams.surfaces.proxy.jsonsplice import BLOCKS, INPUT, MESSAGES, PROMPT, ChatRequestLayout, text_of
 from engrams.types import Json

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engrams.errors import ScopeError
+from engrams.frozendata import dataclass
 from engrams.ports import ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.proxy.calleridentity import ChatCaller, UnnamedCallerError, identify, turn_id

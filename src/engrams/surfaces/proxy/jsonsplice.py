@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Json
 

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engrams.engine import MemoryEngine
+from engrams.frozendata import dataclass
 from engrams.ports import EmbedderCard, ModelFollower
 from engrams.surfaces.proxy.calleridentity import ChatCaller
 from engrams.surfaces.proxy.chatprotocols import NOTE, PROFILE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from engrams.frozendata import dataclass
 from engrams.surfaces.proxy.chatprotocols import ANTHROPIC, CHAT, OLLAMA_CHAT, OLLAMA_GENERATE, RESPONSES, json_line, sse_event
 from engrams.types import Json
 

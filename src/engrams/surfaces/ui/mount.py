@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engrams.engine import MemoryEngine
+from engrams.frozendata import dataclass
 from engrams.settings import Settings
 from engrams.types import LAYER_OF, PRODUCT, EdgeType, Json, Kind, Status, Tier
 

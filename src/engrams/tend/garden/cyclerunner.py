@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import LEARNED, ChatAnswer, ChatModel, Clock, Embedder, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.settings import JOBS, Settings
 from engrams.tend.garden.cyclestate import (

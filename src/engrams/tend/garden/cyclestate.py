@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from engrams.clock import parse_time
 from engrams.errors import ConflictError
+from engrams.frozendata import dataclass
 from engrams.ports import GARDEN_STATE, WAKE, Job, JobQueue, JobSpec, OwnerStateRow, OwnerStateStore, RecordStore
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import GardenSettings

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from engrams import prompts
+from engrams.frozendata import dataclass
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
 from engrams.tend.garden.mergeandlink import absorb, is_mergeable
 from engrams.tend.garden.rulejobs import GardenJobInput, PlannedGardenStep, archive_record, is_guarded, order_pair, preview_texts

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.frozendata import dataclass
 from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch
 from engrams.settings import JOBS
 from engrams.tend.garden.cyclerunner import ACTOR, GardenCycleRequest, GardenCycleRunner, GardenDeps

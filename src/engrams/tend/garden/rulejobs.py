@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from engrams.frozendata import dataclass
 from engrams.ports import RecordChange
 from engrams.read.confidencedecay import decayed_confidence
 from engrams.settings import GardenSettings

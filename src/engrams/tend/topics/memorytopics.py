@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.ports import TOPICS, ChatModel, Clock, Embedder, Job, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.ports import RecordChange as Edit
 from engrams.read.correctedwords import mask_corrected

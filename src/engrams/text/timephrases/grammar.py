@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.latepatterns import late_pattern
 from engrams.text.timephrases.calendarmath import LocalInterval
 

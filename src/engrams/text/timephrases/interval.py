@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
+
+from engrams.frozendata import dataclass
 
 Grain: TypeAlias = Literal["minute", "hour", "day", "week", "weekend", "month", "season", "year", "range"]
 

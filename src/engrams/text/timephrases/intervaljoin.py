@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from engrams.frozendata import dataclass
 from engrams.text.timephrases.calendarmath import LocalInterval
 from engrams.text.timephrases.grammar import DatePart, Piece, TimeGrammar, TimeModifier
 from engrams.text.timephrases.resolve import TimeViewpoint, is_recurring, resolve_nearest, resolve_part

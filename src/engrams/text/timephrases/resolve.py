@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from itertools import islice
 
+from engrams.frozendata import dataclass
 from engrams.text.timephrases import calendarmath
 from engrams.text.timephrases.calendarmath import DAY, LocalInterval
 from engrams.text.timephrases.grammar import DatePart

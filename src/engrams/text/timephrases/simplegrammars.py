@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from engrams.frozendata import dataclass
 from engrams.text.timephrases import numericdates
 from engrams.text.timephrases.grammar import DatePart, Piece, Rule, TimeGrammar, TimeRuleMatch, any_of, compile_grammar, word_set
 from engrams.text.timephrases.timewords import load_lexicon

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from engrams.frozendata import dataclass
 from engrams.text.timephrases.grammar import DatePart, ModKind, Piece, TimeModifier, TimeRuleMatch, phrase_key
 from engrams.text.timephrases.numericdates import clock_minutes, full_year
 

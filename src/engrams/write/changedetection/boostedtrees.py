@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engrams.frozendata import dataclass
 from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message, describe_pairs
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
 from engrams.ports.readahead import ReadAhead
 from engrams.settings import WriteSettings

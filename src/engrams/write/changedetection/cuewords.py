@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.textcaches import text_cache
 
 _Words: TypeAlias = dict[str, dict[str, list[str]]]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.ports import Embedder
 from engrams.text.textcaches import register_cache
 from engrams.write.changedetection.boostedtrees import ScoredMessage, load_model, nearest_clause

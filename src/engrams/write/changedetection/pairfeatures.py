@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from engrams.frozendata import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.textcaches import text_cache

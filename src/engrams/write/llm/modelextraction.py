@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engrams.clock import parse_time
 from engrams.errors import BudgetError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.text.normalize import fold
@@ -159,8 +160,7 @@ def _group_records(records: Sequence[Record], batch: int) -> list[list[Record]]:
 
 
 def count_together(records: Sequence[Record], batch: int) -> int:
-    """Count the first messages that one call takes.
-    At most ``batch``, fewer where they are long."""
+    """Count the messages of one call: at most ``batch``, fewer if long."""
     size = 0
     for count, record in enumerate(records[: min(batch, _TURNS)]):
         size += len(_shorten(record.text))

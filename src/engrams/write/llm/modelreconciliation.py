@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.errors import BudgetError, ModelError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.types import ModelCost, Record, StageDecision

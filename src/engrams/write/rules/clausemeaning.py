@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from engrams.frozendata import dataclass
 from engrams.text.stopwords import STOP
 from engrams.types import Evidence, Kind
 from engrams.write.candidatestatement import Effect

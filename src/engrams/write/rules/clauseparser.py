@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from engrams.frozendata import dataclass
 from engrams.write.rules.clauseend import find_clause_end, is_work
 from engrams.write.rules.clausesubject import LEAD, MARKERS, find_subject
 from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from engrams.frozendata import dataclass
 from engrams.text.latepatterns import holds_any
 from engrams.text.terms import terms
 from engrams.types import Kind

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from engrams.frozendata import dataclass
 from engrams.write.candidatestatement import Effect
 from engrams.write.wordlist import word_set
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from engrams.frozendata import dataclass
 from engrams.text.timephrases import TimeSpan
 from engrams.types import Evidence, Kind
 from engrams.write.candidatestatement import CandidateStatement

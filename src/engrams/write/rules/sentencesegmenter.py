@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from html import unescape
 from typing import Literal, NamedTuple, TypeAlias
 
+from engrams.frozendata import dataclass
 from engrams.text.latepatterns import holds_any
 from engrams.text.textcaches import text_cache
 from engrams.write.candidatestatement import Modality

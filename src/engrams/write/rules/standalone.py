@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from engrams.frozendata import dataclass
 from engrams.text.timephrases import TimeSpan
 from engrams.types import Kind
 from engrams.write.candidatestatement import CandidateStatement

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from engrams.frozendata import dataclass
 from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, FREQUENCY, HEDGES, MODALS, PREPOSITIONS, find_lemma
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from fastapi import Request
@@ -13,6 +12,7 @@ from fastapi import Request
 from engrams.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
+from engrams.frozendata import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.http.rest.calleridentity import find_caller, user_scope
 from engrams.types import Scope

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from engrams import prompts
 from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage, ChatRequest, ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0.bodies import Mem0MessageResponse, Mem0ProjectResponse, Mem0RequestBody, Mem0ScopedRequest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
@@ -11,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, ScopeError
+from engrams.frozendata import dataclass
 from engrams.ports import ScopeReach
 from engrams.settings import Settings
 from engrams.types import Scope

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from engrams.frozendata import dataclass
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from engrams.frozendata import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
+from engrams.frozendata import dataclass
 from engrams.types import Kind
 from engrams.write.candidatestatement import CandidateStatement, Effect
 from engrams.write.predicateslots import is_single

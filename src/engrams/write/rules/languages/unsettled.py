@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from engrams.frozendata import dataclass
 from engrams.write.rules import clausedates
 
 _CUT = re.compile(r"[,;:，；、]|\b(?:und|aber|sondern|y|pero|sino|et|mais)\b", re.IGNORECASE)

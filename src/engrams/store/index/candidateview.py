@@ -79,15 +79,20 @@ class CandidateColumns:
     confidence: npt.NDArray[np.float32]
 
 
-def extend_gathered(columns: IndexColumns, old: CandidateColumns, more: npt.NDArray[np.int64]) -> CandidateColumns:
-    """Append new slots; only ``after`` links of old ones may change."""
+def extend_gathered(columns: IndexColumns, old: CandidateColumns, more: npt.NDArray[np.int64], first: int) -> CandidateColumns:
+    """Append the slots ``more``; the old columns are used up.
+
+    ``first``: slot from which all are new; of older ones only ``after`` may have changed, where a new one follows."""
     new = gather(columns, more)
     joined: dict[str, Any] = {
-        each.name: _append(getattr(old, each.name), getattr(new, each.name))
-        for each in fields(CandidateColumns)
-        if each.name not in _OTHERS
+        each.name: _append(getattr(old, each.name), getattr(new, each.name)) for each in fields(CandidateColumns) if each.name != "ids"
     }
-    return CandidateColumns(**joined, ids=old.ids.grown(new.ids), after=columns["after"][joined["slots"]].astype(np.int64))
+    followed = columns["before"][first:]
+    places = np.searchsorted(joined["slots"], followed)
+    there = places < len(joined["slots"])
+    there[there] = joined["slots"][places[there]] == followed[there]
+    joined["after"][places[there]] = columns["after"][followed[there]]
+    return CandidateColumns(**joined, ids=old.ids.grown(new.ids))
 
 
 def change_gathered(
@@ -109,7 +114,8 @@ def change_gathered(
     places = np.searchsorted(kept["slots"], changed)
     for name, column in kept.items():
         column[places] = getattr(again, name)
-    return extend_gathered(columns, CandidateColumns(**kept, ids=PositionedIds(names), after=kept["slots"]), more)
+    after = columns["after"][kept["slots"]].astype(np.int64)
+    return extend_gathered(columns, CandidateColumns(**kept, ids=PositionedIds(names), after=after), more, columns.size)
 
 
 def _append(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -206,7 +212,7 @@ def extend_view(columns: IndexColumns, old: VisibleIndexView, fresh: npt.NDArray
     The old view is used up, as by ``change_view``."""
     added = len(old.mask) + np.flatnonzero(fresh)
     made = change_view(columns, old, _append(old.mask, fresh), (added, _NONE), sessions, now)
-    made.gathered.extend(extend_gathered(columns, known, added) for known in old.gathered)
+    made.gathered.extend(extend_gathered(columns, known, added, len(old.mask)) for known in old.gathered)
     return made
 
 

@@ -171,11 +171,13 @@ class IndexColumns:
         return rows * (sum(each.itemsize for each in (*self._data.values(), self._table)) + self.dimension * self._vectors.itemsize)
 
     def extend(self, count: int) -> int:
-        """Add ``count`` rows of zeros; return the first slot."""
+        """Add ``count`` rows; return the first slot.
+
+        Their vectors, scales and fields of the table are zeros; all others are to be set."""
         first, self.size = self.size, self.size + count
         capacity = len(self._data["rowid"])
         filled = slice(first, min(self.size, capacity))
-        for column in (*self._data.values(), self._table, *([self._vectors] if self.dimension else [])):
+        for column in (self._table, self._data["scale"], *([self._vectors] if self.dimension else [])):
             column[filled] = np.zeros((), column.dtype)  # room of a mapped file is not to be trusted
         if self.size > capacity:
             capacity = max(self.size, capacity * 3 // 2 if capacity > 100_000 else capacity * 2)

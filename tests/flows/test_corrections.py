@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engrams import MemoryEngine, Turn
+from engrams.errors import InputError
 from engrams.testing import temp_engine
 from engrams.types import Kind, Record, Scope, Status
 
@@ -119,6 +120,32 @@ def test_restore_brings_back_the_source(text: str) -> None:
         after = engine.get(source, scope=ANN)
         assert (after.status, after.meta) == (Status.ACTIVE, before.meta)
         assert "cashews" in shown(engine)
+
+
+def test_what_was_retracted_stays_so_when_it_returns() -> None:
+    """A fact that its message no longer says, forgotten and restored, ended when it did before."""
+    with temp_engine() as engine:
+        source = engine.add("I live in Berlin.", scope=ANN).id
+        fact = derived(engine, "Berlin")
+        engine.edit(source, scope=ANN, text="I drink tea at home.")
+        before = engine.get(fact.id, scope=ANN)
+        engine.forget(fact.id, scope=ANN)
+        engine.restore(fact.id, scope=ANN)
+        after = engine.get(fact.id, scope=ANN)
+        assert before.retired_at is not None
+        assert (after.status, after.retired_at, after.meta) == (Status.SUPERSEDED, before.retired_at, before.meta)
+
+
+@pytest.mark.parametrize("meta", [{"was": "gone"}, {"was": 7}, {"was": "active", "was_retired": "soon"}])
+def test_a_tombstone_whose_metadata_were_edited(meta: dict[str, object]) -> None:
+    """Restoring it says what is wrong, and it stays forgotten."""
+    with temp_engine() as engine:
+        source = engine.add("I live in Berlin.", scope=ANN).id
+        engine.forget(source, scope=ANN)
+        engine.edit(source, scope=ANN, fields={"meta": meta})
+        with pytest.raises(InputError, match="cannot return"):
+            engine.restore(source, scope=ANN)
+        assert engine.get(source, scope=ANN).status is Status.FORGOTTEN
 
 
 def test_a_preview_counts_other_messages_and_changes_nothing() -> None:

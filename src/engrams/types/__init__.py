@@ -58,6 +58,8 @@ from engrams.types.textcleaning import is_blank as is_blank
 from engrams.types.textcleaning import require_visible as require_visible
 from engrams.types.textcleaning import shorten_name as shorten_name
 from engrams.types.textcleaning import strip_blank as strip_blank
+from engrams.types.tombstones import bury as bury
+from engrams.types.tombstones import revive as revive
 from engrams.types.turns import NOTHING_STATED as NOTHING_STATED
 from engrams.types.turns import StatedFields as StatedFields
 from engrams.types.turns import Turn as Turn

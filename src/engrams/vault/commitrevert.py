@@ -9,7 +9,7 @@ from typing import Any
 from engrams.errors import EngramsError
 from engrams.frozendata import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
-from engrams.types import Edge, Record, Scope, Status
+from engrams.types import Edge, Record, Scope, Status, bury
 from engrams.vault import recordmarkdown, threewaymerge
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.githistory import CommittedFileChange
@@ -72,7 +72,7 @@ def _revert_memory(
     if pair.before is None:
         if ours is None or ours.status is Status.FORGOTTEN:
             return "it is put away already"
-        values = {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**ours.meta, "was": str(ours.status)}}
+        values = bury(ours, at)
         changes = (RecordChange(owner, id, values, "forget", ours.version), *_find_ripples(parts, ours, values, others))
         parts.store.commit(WriteBatch("hand", reason, at, changes=changes))
         return ""

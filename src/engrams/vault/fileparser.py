@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 from engrams.clock import derive_id
 from engrams.errors import InputError
-from engrams.types import Kind, Provenance, Record, Scope, Status
-from engrams.vault import recordmarkdown
+from engrams.types import Kind, Provenance, Record, Scope, Status, bury, revive
 from engrams.vault.filechangetypes import BY_HAND, ChangedVaultFile
 from engrams.vault.vaultpaths import EVICTED, find_scope, is_away, parse_place, path_key
 
@@ -68,13 +67,10 @@ def parse_new(item: ChangedVaultFile, scope: Scope, at: datetime) -> Record:
 
 def to_tombstone(record: Record, at: datetime) -> Record:
     """Return a record's tombstone, which keeps its status for later."""
-    return replace(record, status=Status.FORGOTTEN, retired_at=at, meta={**record.meta, "was": str(record.status)})
+    return replace(record, **bury(record, at))
 
 
 def from_tombstone(record: Record) -> Record:
     """Restore a record from its tombstone or eviction."""
-    meta = {name: value for name, value in record.meta.items() if name != "was"}
     by = "" if record.superseded_by == EVICTED or record.status is Status.SUPERSEDED else record.superseded_by
-    return replace(
-        record, status=recordmarkdown.parse_field("status", record.meta.get("was", "active")), retired_at=None, superseded_by=by, meta=meta
-    )
+    return replace(record, **revive(record), superseded_by=by)

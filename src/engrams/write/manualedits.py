@@ -27,8 +27,10 @@ from engrams.types import (
     Status,
     Tier,
     Vector,
+    bury,
     drop_faults,
     require_visible,
+    revive,
 )
 from engrams.write.wordlist import word_set
 
@@ -137,11 +139,7 @@ def diff_tag_edges(record: Record, tags: Sequence[str]) -> tuple[tuple[Edge, ...
 def build_forget(records: Sequence[Record], at: datetime, reason: str) -> WriteBatch:
     """Build tombstones that keep the former status."""
     changes = tuple(
-        RecordChange(
-            r.scope.owner, r.id, {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**r.meta, "was": r.status.value}}, "forget"
-        )
-        for r in records
-        if r.status not in (Status.FORGOTTEN, Status.PURGED)
+        RecordChange(r.scope.owner, r.id, bury(r, at), "forget") for r in records if r.status not in (Status.FORGOTTEN, Status.PURGED)
     )
     return WriteBatch(_BY_HAND, reason or "asked to forget", at, changes=changes)
 
@@ -151,8 +149,8 @@ def build_restore(records: Sequence[Record], at: datetime) -> WriteBatch:
     changes = []
     for record in records:
         if record.status is Status.FORGOTTEN:
-            meta = {name: value for name, value in record.meta.items() if name not in ("was", EVICTED)}
-            fields = {"status": Status(record.meta.get("was", Status.ACTIVE)), "retired_at": None, "meta": meta}
+            fields = revive(record)
+            fields["meta"].pop(EVICTED, None)
             changes.append(RecordChange(record.scope.owner, record.id, fields, "restore"))
     return WriteBatch(_BY_HAND, "restored", at, changes=tuple(changes))
 

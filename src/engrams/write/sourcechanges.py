@@ -12,7 +12,7 @@ from engrams.frozendata import dataclass
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import find_sentence
-from engrams.types import CORRECTED, Kind, Record, Scope, Status
+from engrams.types import CORRECTED, Kind, Record, Scope, Status, bury, revive
 from engrams.write import manualedits
 from engrams.write.contentfilter import gate_text
 from engrams.write.manualedits import WENT_WITH
@@ -228,7 +228,8 @@ def build_forgetting(records: Sequence[Record], store: RecordStore, at: datetime
 def _put_away(source: Record, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
     if action == "edit":
         return {"status": Status.SUPERSEDED, "superseded_by": by.id, "valid_to": at}
-    return {"status": Status.FORGOTTEN, "retired_at": at, "meta": {**source.meta, "was": source.status.value, WENT_WITH: by.id}}
+    fields = bury(source, at)
+    return {**fields, "meta": {**fields["meta"], WENT_WITH: by.id}}
 
 
 def _mark_corrected(source: Record, effect: SourceChangeEffect, action: ChangeAction, by: Record, at: datetime) -> dict[str, Any]:
@@ -271,8 +272,8 @@ def _bring_back(source: Record, record: Record, store: RecordStore) -> dict[str,
     away = source.status is Status.FORGOTTEN and by
     if len(marks) == len(known) and not (away and by == record.id):
         return {}
-    meta = {name: value for name, value in source.meta.items() if name not in (("was", WENT_WITH, CORRECTED) if away else (CORRECTED,))}
-    fields: dict[str, Any] = {"status": Status(source.meta.get("was", Status.ACTIVE)), "retired_at": None} if away else {}
+    fields: dict[str, Any] = revive(source) if away else {"meta": source.meta}
+    meta = {name: value for name, value in fields["meta"].items() if name not in ((WENT_WITH, CORRECTED) if away else (CORRECTED,))}
     if away and by != record.id:
         # Another memory took the whole message along: of that one the words stay out.
         for other in store.get(source.scope.owner, [by]):

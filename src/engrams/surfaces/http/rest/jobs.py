@@ -18,9 +18,9 @@ from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import Scope
 
 _ALL = 10_000
-"""How many jobs of everybody are looked through for those of one owner."""
+"""Jobs of everybody that are looked through for those of one owner."""
 _FEW = 2
-"""So many times the jobs that are wanted are looked through first."""
+"""Times as many jobs as are wanted are looked through first."""
 
 State = Literal["waiting", "running", "dead", "done"]
 StateParam = Annotated[list[State], Query(description="Also list the jobs in these states, last changed first.")]

@@ -18,7 +18,7 @@ from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.types import LAYER_OF, PRODUCT, EdgeType, Entity, Kind, Layer, Record, Status
 
 _RAW_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
-"""What memory works from; people read what it made of it."""
+"""Kinds that memory works from; people read what it made of them."""
 _NOT_HIDDEN = Where("not", (Where("or", (Condition("meta.hidden", "eq", True), Condition(f"meta.{NOTE_PIECE}", "exists", True))),))
 _LEAST_MEMBERS = 2
 """Memories that make a person, place or thing a topic."""

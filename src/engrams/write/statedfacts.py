@@ -11,8 +11,6 @@ from engrams.types import PREREQUISITES, WARNINGS, EdgeType, Kind, Record, Statu
 from engrams.write.candidatestatement import CandidateStatement, canonical_subject
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import canonical_predicate, is_single
-from engrams.write.rules import UtteranceContext, extract_statements
-from engrams.write.rules.englishlexicon import find_lemma
 
 _GIVEN = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 _CHANGED = re.compile(
@@ -49,8 +47,7 @@ def fill_procedure(record: Record) -> Record:
     """Fill triggers, steps and sections of a given procedure from its text."""
     if record.kind is not Kind.PROCEDURE:
         return record
-    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset())
-    found = next((one for one in extract_statements(record.text, speech) if one.kind is Kind.PROCEDURE), None)
+    found = next((one for one in _extract(record, record.text) if one.kind is Kind.PROCEDURE), None)
     if found is None:
         return record
     told = {name: list(parts) for name, parts in ((PREREQUISITES, found.prerequisites), (WARNINGS, found.warnings)) if parts}
@@ -76,8 +73,7 @@ def read_given(record: Record) -> CandidateStatement:
 
 def read_edited(record: Record, text: str) -> list[CandidateStatement]:
     """Read a new text of a statement by rules, subjects canonical."""
-    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset({record.subject.lower()}))
-    found = extract_statements(_OWNER.sub(_say_by_owner, text), speech)
+    found = _extract(record, _OWNER.sub(_say_by_owner, text), record.subject.lower())
     return [replace(one, subject=canonical_subject(one.subject, record.scope)) for one in found]
 
 
@@ -90,8 +86,18 @@ def keeps_slot(read: CandidateStatement, record: Record) -> bool:
     return same and sure and current and bool(read.object)
 
 
+def _extract(record: Record, text: str, *known: str) -> tuple[CandidateStatement, ...]:
+    """Read a text by rules, loaded only now: storing needs none."""
+    from engrams.write.rules import UtteranceContext, extract_statements
+
+    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset(known))
+    return extract_statements(text, speech)
+
+
 def _say_by_owner(found: re.Match[str]) -> str:
     """Let the user say it: "the user lives" is "I live"."""
+    from engrams.write.rules.englishlexicon import find_lemma
+
     verb = found["verb"] or ""
     if found["own"]:
         return f"my {verb}"
@@ -126,8 +132,7 @@ def settle_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
 
 def _parse(record: Record) -> CandidateStatement:
     """Read subject, predicate and object."""
-    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset())
-    found = extract_statements(record.text, speech)
+    found = _extract(record, record.text)
     if len(found) == 1 and found[0].predicate:
         return replace(found[0], subject=canonical_subject(found[0].subject, record.scope))
     plain = _PLAIN.fullmatch(_CHANGED.sub("", record.text).strip())

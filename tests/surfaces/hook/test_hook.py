@@ -160,7 +160,8 @@ def test_only_some_events_may_add_to_the_prompt() -> None:
 
 
 def test_as_a_command(home: Path) -> None:
-    """The event on standard input, the answer on standard output, exit code 0; another event loads nothing heavy."""
+    """The event on standard input, the answer on standard output, exit code 0. A message is stored without the rules; another event
+    loads nothing heavy."""
     kept = hooked(home, stdin=json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX}).encode())
     assert (kept.returncode, kept.stdout, kept.stderr) == (0, b"", b"")
     found = hooked(home, stdin=b'{"hook_event_name":"UserPromptSubmit","session_id":"s2","prompt":"What is my dog called?"}')
@@ -170,6 +171,13 @@ def test_as_a_command(home: Path) -> None:
         "try:\n    from engrams.surfaces.cli.entry import run; run()\n"
         "finally:\n    print(*sys.modules, file=sys.stderr)"
     )
+    asked = subprocess.run(
+        [sys.executable, "-c", script.replace("'hook'", f"'hook', '--user', 'ann', '--home', {str(home)!r}")],
+        input=json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s2", "prompt": "My cat is called Tom."}).encode(),
+        capture_output=True,
+        timeout=60,
+    )
+    assert told(home)[-1][1] == "My cat is called Tom." and "engrams.write.rules" not in asked.stderr.decode().split()
     quiet = subprocess.run([sys.executable, "-c", script], input=b'{"hook_event_name":"Notification"}', capture_output=True, timeout=60)
     assert quiet.returncode == 0
     assert not {"typer", "numpy", "pydantic", "apsw", "engrams.engine", "engrams.settings"} & set(quiet.stderr.decode().split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal, TypeAlias
 
 from engrams.frozendata import dataclass
@@ -15,15 +15,14 @@ from engrams.text.terms import terms, tokens
 from engrams.text.textcaches import text_cache
 from engrams.types import Record, Status, content_hash
 from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.plannedstatements import find_plans, gives_up_plan, is_announced, is_to_come
 from engrams.write.predicateslots import SINGLE, canonical_predicate, classify_value, closed_slots, is_single
+from engrams.write.statementtimes import find_moment, find_plans, gives_up_plan, holds_until, is_announced, is_over, is_to_come
 from engrams.write.wordlist import word_set
 
 Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
 
 # A channel ranks below another if its trust is lower by more than this: user over assistant, not user over import.
 MARGIN = 0.2
-_RECENT, _JUST = timedelta(days=366), timedelta(days=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,8 @@ def reconcile(
     enough replaces anything. A slot that holds one value gives way to a newer one; an older one becomes history; an opinion gives way to
     its contrary; a correction retracts."""
     open_ = [record for record in known if record.status in (Status.ACTIVE, Status.CANDIDATE)]
+    if candidate.modality == "asserted" and is_over(candidate):
+        return ReconciliationResult("add", candidate, until=candidate.valid_to, reason="was so, and is over")
     if (twin := find_exact(candidate, open_)) is not None:
         return ReconciliationResult("keep", candidate, (twin,), reason="said before")
     if candidate.modality != "asserted":
@@ -120,7 +121,7 @@ def _reconcile_single(candidate: CandidateStatement, values: list[Record], other
             else ReconciliationResult("add", candidate, reason="a value of another sort")
         )
     new = object_terms(candidate.object)
-    latest = max(values, key=_holds_until)
+    latest = max(values, key=holds_until)
     old = object_terms(latest.object)
     if new and old and new == old[: len(new)]:
         return ReconciliationResult("keep", candidate, (latest,), reason="less exact than known")
@@ -128,8 +129,8 @@ def _reconcile_single(candidate: CandidateStatement, values: list[Record], other
         return ReconciliationResult("add", candidate, reason="names no value")
     if (held := find_conflict(candidate, values)) is not None:
         return held
-    moment = _find_moment(candidate, latest)
-    if moment is not None and moment < _holds_until(latest) and not is_to_come(candidate):
+    moment = find_moment(candidate, latest)
+    if moment is not None and moment < holds_until(latest) and not is_to_come(candidate):
         until = latest.valid_from or latest.recorded_at
         begun = candidate.valid_from
         return ReconciliationResult(
@@ -229,10 +230,10 @@ def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:
 def _replace_targets(candidate: CandidateStatement, targets: list[Record], reason: str) -> ReconciliationResult:
     if (held := find_conflict(candidate, targets)) is not None:
         return held
-    latest = max(targets, key=_holds_until)
-    moment = _find_moment(candidate, latest)
-    if moment is not None and moment < _holds_until(latest):
-        return ReconciliationResult("add", candidate, until=_holds_until(latest), after=latest, reason="was so before what is known")
+    latest = max(targets, key=holds_until)
+    moment = find_moment(candidate, latest)
+    if moment is not None and moment < holds_until(latest):
+        return ReconciliationResult("add", candidate, until=holds_until(latest), after=latest, reason="was so before what is known")
     return ReconciliationResult("replace", candidate, tuple(targets), reason=reason)
 
 
@@ -244,25 +245,6 @@ def find_conflict(candidate: CandidateStatement, targets: list[Record]) -> Recon
     if any(candidate.trust < record.trust - MARGIN for record in targets):
         return ReconciliationResult("conflict", candidate, tuple(targets), reason="a less trusted source")
     return None
-
-
-def _find_moment(candidate: CandidateStatement, latest: Record) -> datetime | None:
-    """Return when a statement holds, for comparison with the latest known one.
-
-    A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling.
-    One that names no value ("I got laid off") has to be of the last days."""
-    moment, said = candidate.effective_at or candidate.said_at, candidate.said_at
-    if moment is None or said is None or latest.recorded_at > said or latest.valid_from not in (None, latest.recorded_at):
-        return moment
-    changes = candidate.effect in ("changes", "ends") or canonical_predicate(candidate.predicate) in ("left", "sold")
-    return said if changes and said - moment < (_RECENT if candidate.object else _JUST) else moment
-
-
-def _holds_until(record: Record) -> datetime:
-    """Latest time at which a stored statement is known to hold."""
-    if record.meta.get("event") and record.valid_from is not None:
-        return record.valid_from
-    return max(record.recorded_at, record.valid_from) if record.valid_from else record.recorded_at
 
 
 def _is_same_thing(one: str, other: str) -> bool:

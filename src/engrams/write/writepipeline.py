@@ -236,8 +236,10 @@ def reconcile_candidate(
     if candidate.id and deps.settings.contradiction_cosine:
         known = with_slots([*known, *_open_versions(find_rivals(candidate, record, deps), changes)])
     outcome = reconcile(candidate, [*known, *synonyms], deps.settings.dedup_jaccard, synonyms)
-    if outcome.until is None:
-        return _find_repeated(candidate, record, deps, changes) or outcome if outcome.verdict == "add" else outcome
+    if outcome.after is None:
+        return (
+            _find_repeated(candidate, record, deps, changes) or outcome if outcome.verdict == "add" and outcome.until is None else outcome
+        )
     changes.add_stored(find_past(candidate, record, deps))
     return changes.insert_past_value(outcome, record)
 

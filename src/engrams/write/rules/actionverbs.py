@@ -217,7 +217,7 @@ def _interpret_listed(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> 
     name = sense.predicate
     if (
         sense.effect == "states"
-        and sense.category in ("activity", "work", "technical", "possession")
+        and sense.category in ("activity", "work", "technical", "possession", "family")
         and not ongoing
         and clause.tense != "used"
     ):

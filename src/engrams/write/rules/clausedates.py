@@ -48,6 +48,7 @@ _DURATION = re.compile(
     ),
     re.IGNORECASE,
 )
+_FROM_TO = re.compile(r"from\b.*\b(?:to|til|till|until)\b", re.IGNORECASE)
 _NUMBERS = {
     "a": 1,
     "an": 1,
@@ -195,14 +196,30 @@ def pick_most_exact(found: Sequence[TimeSpan]) -> TimeSpan | None:
 def duration_start(text: str, said: datetime) -> datetime | None:
     """Return the start of a state that lasts ``for four years``."""
     match = _DURATION.search(text)
-    if match is None:
+    return _shift(said, match, -1) if match else None
+
+
+def find_end(text: str, when: TimeSpan | None, said: datetime) -> datetime | None:
+    """Return when a change was over: ``in 2009 … for a year``.
+
+    ``when``: its time. Only where that was before ``said`` for sure, whatever day of ``when`` it began."""
+    if when is None or when.end > said:
         return None
+    if _FROM_TO.match(when.text):
+        return when.end
+    match = _DURATION.search(text)
+    latest = _shift(when.end, match, 1) if match else None
+    return _shift(when.start, match, 1) if match and latest and latest <= said else None
+
+
+def _shift(moment: datetime, match: re.Match[str], sign: int) -> datetime | None:
+    """Add the duration that ``_DURATION`` matched, or take it off."""
     number = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1].lower()]
     unit = match[2].lower()
     if unit in _DAYS:
-        return said - timedelta(days=number * _DAYS[unit])
-    year, month = divmod(said.year * 12 + said.month - 1 - number * _CALENDAR[unit], 12)
-    return said.replace(year=year, month=month + 1, day=min(said.day, monthrange(year, month + 1)[1])) if year > 0 else None
+        return moment + sign * timedelta(days=number * _DAYS[unit])
+    year, month = divmod(moment.year * 12 + moment.month - 1 + sign * number * _CALENDAR[unit], 12)
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])) if 0 < year < 9999 else None
 
 
 def spell_out(span: TimeSpan, before: str) -> str:

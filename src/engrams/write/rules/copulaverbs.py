@@ -63,6 +63,8 @@ _PASSIVE = word_set(
     " featured published robbed rejected approved sponsored evicted"
 )
 _ONE_VALUED = {"lives_in", "works_at", "from", "born_in", "grew_up_in", "studies_at"}
+# Of these somebody has another later: in the past they are no value of today.
+_PASSING = word_set("job lives_in works_at studies_at is_a is_named diet marital_status married_to engaged_to trait")
 _PRAISE = word_set("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early")
 _ROLES = ("a", "an", "the", "my", "our", "this", "that")
 _EMPTY_HEADS = word_set("""
@@ -103,7 +105,7 @@ def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> ClauseM
         )
     ):
         return replace(reading, effect="ends", polarity=True)
-    if past and reading.predicate in ("job", "lives_in", "works_at", "is_a", "diet", "marital_status", "trait") and not reading.event:
+    if past and reading.predicate in _PASSING and not reading.event:
         return ClauseMeaning(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
     return reading
 

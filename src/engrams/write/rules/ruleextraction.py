@@ -266,7 +266,9 @@ def _to_candidate(
     value = reading.value or factsentences.render_value(reading.object, text, found, name)
     if not clause.negated:
         words, value = factsentences.loosen_pointers(words, clause.verb), factsentences.loosen_pointers(value, clause.verb)
-    begun, settled = _resolve_validity(reading, found, when, text[clause.start : clause.end], speech.said_at, clause.tense)
+    quote = text[clause.start : clause.end]
+    begun, settled = _resolve_validity(reading, found, when, quote, speech.said_at, clause.tense)
+    ended = clausedates.find_end(quote, when, speech.said_at) if reading.effect == "changes" else None
     predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
@@ -282,12 +284,13 @@ def _to_candidate(
         effect=effect,
         single=is_single(predicate, subject.key),
         hearsay=subject.hearsay,
-        evidence=(speech.evidence(text[clause.start : clause.end].strip()),),
+        evidence=(speech.evidence(quote.strip()),),
         confidence=reading.confidence,
         importance=reading.importance,
         trust=speech.trust,
         said_at=speech.said_at,
         valid_from=begun,
+        valid_to=ended,
         effective_at=settled,
         reason=f"rule {clause.verb}",
     )

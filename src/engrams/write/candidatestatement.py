@@ -77,6 +77,11 @@ class CandidateStatement:
         return self.effect == "corrects" and not self.predicate
 
     @property
+    def denies_event(self) -> bool:
+        """True where rules read that something did not happen: "I didn't move"."""
+        return not self.polarity and self.effect in ("changes", "ends") and self.extractor == "rules"
+
+    @property
     def key(self) -> str:
         """Hash of text and sources: 16 hex digits."""
         parts = (fold(self.origin or self.text), *sorted(self.sources))

@@ -265,6 +265,8 @@ class DigestChangeSet:
                 self._add_change(
                     target, "supersede", outcome.reason, status=Status.SUPERSEDED, valid_to=end, ended_at=said, superseded_by=new.id
                 )
+        for one in outcome.restores:
+            self._add_change(one, "restore", outcome.reason, status=Status.ACTIVE, valid_to=None, ended_at=None, superseded_by="")
         return new if outcome.retract else replace(new, valid_from=begun)
 
     def _schedule_ends(self, new: Record, begins: datetime, ends: Sequence[Record]) -> Record:

@@ -65,6 +65,17 @@ def find_past(candidate: CandidateStatement, record: Record, deps: WriteDeps) ->
     return deps.find(slot).records
 
 
+def find_ended(by: Sequence[Record], record: Record, deps: WriteDeps) -> list[Record]:
+    """Find superseded statements of the slots that some events fill or close."""
+    slots = {(one.predicate, *(name for name, _ in closed_slots(one.predicate, one.object))): one.subject for one in by}
+    reach = scopes_in_reach(record.scope, deps.settings.reach)
+    return [
+        one
+        for names, subject in slots.items()
+        for one in deps.find(RecordQuery(reach, STATEMENTS, (Status.SUPERSEDED,), subject=subject, predicates=names, limit=_SLOT)).records
+    ]
+
+
 def find_statements(candidate: CandidateStatement, record: Record, deps: WriteDeps) -> list[Record]:
     """Find the latest statements whose slots may be synonyms of the candidate's."""
     query = RecordQuery(scopes_in_reach(record.scope, deps.settings.reach), STATEMENTS, OPEN, limit=NEAR * 10)

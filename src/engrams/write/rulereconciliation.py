@@ -30,7 +30,8 @@ class ReconciliationResult:
     """Verdict on one candidate, and the known records it changes.
 
     ``targets``: the records kept, refined, replaced, removed or contradicted. ``retract``: they were never true (a correction), rather than
-    true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it."""
+    true until now. ``until``: the new statement is itself past and ended then; ``after``: the value that followed it.
+    ``restores``: records that hold again, since what ended them did not happen."""
 
     verdict: Verdict
     candidate: CandidateStatement
@@ -39,6 +40,7 @@ class ReconciliationResult:
     until: datetime | None = None
     after: Record | None = None
     reason: str = ""
+    restores: tuple[Record, ...] = ()
 
 
 def reconcile(

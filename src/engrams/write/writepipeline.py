@@ -23,6 +23,7 @@ from engrams.write.relatedstatements import (
     NEAR,
     OPEN,
     find_context,
+    find_ended,
     find_inner_rivals,
     find_known,
     find_latest,
@@ -36,6 +37,7 @@ from engrams.write.relatedstatements import (
     known_speakers,
 )
 from engrams.write.relatedstatements import STATEMENTS as STATEMENTS
+from engrams.write.retractedevents import find_denied, retract_denied
 from engrams.write.rulehearing import extract_by_rules, gate_record
 from engrams.write.rulereconciliation import ReconciliationResult, find_exact, object_terms, reconcile, says_the_same
 from engrams.write.rules import is_explicit
@@ -229,6 +231,9 @@ def reconcile_candidate(
         return ReconciliationResult("add", candidate, reason="reconcile off")
     near = find_nearest([(candidate, record)], deps)[0] if nearest is None else nearest
     known = _known_statements(candidate, record, near, deps, changes)
+    if candidate.denies_event:
+        denied = find_denied(candidate, known)
+        return retract_denied(candidate, denied, _find_ended(denied, record, deps, changes) if denied else ())
     synonyms: tuple[Record, ...] = ()
     if deps.embedder is not None and has_synonyms(candidate, deps.embedder):
         with suppress(ModelError):  # the lexical slots stand; the embedder's failure shows in the vectors that are missing
@@ -242,6 +247,14 @@ def reconcile_candidate(
         )
     changes.add_stored(find_past(candidate, record, deps))
     return changes.insert_past_value(outcome, record)
+
+
+def _find_ended(by: Sequence[Record], record: Record, deps: WriteDeps, changes: DigestChangeSet) -> list[Record]:
+    """Find what statements may have ended, and its notes."""
+    changes.add_stored(find_ended(by, record, deps))
+    sources = {item.source for one in changes.current.values() for item in one.evidence}
+    changes.add_stored(one for one in deps.records.get(changes.owner, sorted(sources)) if one.kind is Kind.NOTE)
+    return list(changes.current.values())
 
 
 def _find_repeated(candidate: CandidateStatement, record: Record, deps: WriteDeps, changes: DigestChangeSet) -> ReconciliationResult | None:

@@ -16,6 +16,7 @@ from engrams.write.changedetection.messagejudge import JudgedMessage, Message, M
 from engrams.write.changeset import DigestChangeSet
 from engrams.write.predicateslots import SINGLE
 from engrams.write.relatedstatements import STATEMENTS, find_highest, scopes_in_reach
+from engrams.write.retractedevents import is_denial
 from engrams.write.rules.storymarks import find_story
 
 _Facts: TypeAlias = dict[str, list[Record]]
@@ -72,13 +73,16 @@ class ChangeDetector:
         """Close or mark what new statements end, in their order.
 
         A statement that says something else besides is only marked; of its facts, those of the words that end are closed or marked too.
-        Where a rule has ended one of its facts already, the others still hold, and nothing is marked."""
+        Where a rule has ended one of its facts already, the others still hold, and nothing is marked.
+        That something did not happen ends nothing but what told of it."""
         facts = self._find_facts([one for record, detected in detection if detected for one in (record, *(each.old for each in detected))])
         for record, detected in detection:
             self._end(record, detected, changes, facts)
 
     def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet, facts: _Facts) -> None:
         told = facts[record.id] if detected else ()
+        if told and all(map(is_denial, told)):
+            return
         for found in detected:
             said = changes.add_stored(facts[found.old.id])
             open_ = [fact for fact in said if fact.status is Status.ACTIVE]

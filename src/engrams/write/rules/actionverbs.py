@@ -100,8 +100,8 @@ def _apply_tense(reading: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning
         return replace(reading, effect="ends", polarity=True, confidence=max(reading.confidence, 0.85))
     if clause.tense in ("future", "must") and reading.predicate not in ("plans_to", "needs_to", "wants_to"):
         return None
-    if clause.negated and reading.effect == "changes":
-        return None
+    if clause.negated and reading.effect in ("changes", "ends"):
+        return replace(reading, polarity=False) if clause.tense in ("past", "perfect") else None
     if clause.negated and any(word.lower in _DEGREES for word in clause.rest[-2:]) and reading.predicate != "likes":
         return None  # "I don't speak Thai very well" denies little
     if clause.negated and reading.predicate != "likes":

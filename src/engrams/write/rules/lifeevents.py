@@ -118,7 +118,7 @@ def is_dismissal(words: tuple[ClauseToken, ...]) -> bool:
 def interpret_job_loss(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a lost job: ``I quit my job (at X)``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("job", "position", "gig", "internship")), None)
-    if at is None or clause.tense not in ("past", "perfect") or clause.negated or words[0].lower in ("a", "the"):
+    if at is None or clause.tense not in ("past", "perfect") or words[0].lower in ("a", "the"):
         return None
     firm = (
         match_proper_name(words[at + 2 :], speech.is_lowercase)
@@ -129,10 +129,10 @@ def interpret_job_loss(clause: EnglishClause, words: tuple[ClauseToken, ...], sp
 
 
 def interpret_getting(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
-    if not words or clause.tense not in ("past", "perfect", "progressive") or clause.negated:
+    if not words or clause.tense not in ("past", "perfect", "progressive"):
         return None
     word = words[0].lower
-    if job := interpret_employment(words, speech):
+    if (job := interpret_employment(words, speech)) or clause.negated:
         return job
     if word in ("married", "hitched"):
         who = words[2:] if len(words) > 2 and words[1].lower == "to" else ()

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from engrams.frozendata import dataclass
 from engrams.text.timephrases import TimeSpan
-from engrams.types import Evidence, Kind
+from engrams.types import Kind
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.rules import clausedates, factsentences
@@ -19,14 +18,15 @@ from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, t
 from engrams.write.rules.clauseparser import EnglishClause, drop_addressee, parse_clauses
 from engrams.write.rules.copulaverbs import interpret_copula
 from engrams.write.rules.corrections import extract_correction
+from engrams.write.rules.deniedevents import drop_emphasis, is_joke_over, is_plain_denial
 from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
 from engrams.write.rules.lifeevents import is_brief_leave, name_tool
-from engrams.write.rules.predicatetable import RELATIONS
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense, TextSentence, split_sentences, tokens
 from engrams.write.rules.standalone import stands_alone
+from engrams.write.rules.subjectlookup import ClauseSubject, resolve_subject
 from engrams.write.rules.thingfacts import extract_thing, split_thing
 
 _MOST = 24
@@ -98,17 +98,6 @@ _CLOSES = re.compile(r'[.,!?]*"')
 _BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseSubject:
-    """Subject of a clause: speaker, named person or relation.
-    ``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
-
-    key: str
-    shown: str
-    hearsay: bool = False
-    extra: tuple[CandidateStatement, ...] = ()
-
-
 _LASTING = frozenset(("present", "future", "progressive"))
 _AS_IF: tuple[Tense, ...] = ("past", "present")
 _STATES_TO_COME = {"lives_in": "live in", "works_at": "work at", "studies_at": "study at"}
@@ -123,25 +112,28 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
     last: ClauseSubject | None = None
     said = split_sentences(text, begin)
     for sentence, following in zip(said, [*said, None][1:], strict=True):
-        if sentence.modality != "asserted":
+        joke = is_joke_over(sentence)
+        if sentence.modality != "asserted" and not joke:
             continue
-        planned = clausedates.find_planned_start(sentence.text, speech.said_at)
+        planned = None if joke else clausedates.find_planned_start(sentence.text, speech.said_at)
         if planned is not None and (coming := _read_planned(sentence, planned, text, speech)):
             found += coming
             continue
-        found += _read_given_up(sentence, text, speech)
+        found += [] if joke else _read_given_up(sentence, text, speech)
         words = tokens(sentence.text, sentence.start)
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged or is_brief_leave(whole) or _is_supposed(text[sentence.start : whole.start], whole):
                 continue
-            clause = name_tool(replace(whole, rest=drop_addressee(whole.rest, names)))
-            subject = _resolve_subject(clause, text, speech, last)
+            clause = name_tool(replace(whole, rest=drop_emphasis(drop_addressee(whole.rest, names), whole)))
+            subject = resolve_subject(clause, text, speech, last)
             if subject is None:
                 continue
             if clause.person == "other":
                 last = subject
             made = _read_clause(clause, text, subject, speech, times)
-            found += [_apply_correction(one, clause, words, text) for one in made if stands_alone(one, clause, words, text, times)]
+            found += [one for one in made if one.denies_event and is_plain_denial(clause, text, times)]
+            rest = [one for one in made if not one.denies_event and not joke]
+            found += [_apply_correction(one, clause, words, text) for one in rest if stands_alone(one, clause, words, text, times)]
     return found
 
 
@@ -167,7 +159,7 @@ def _read_planned(
     bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
     found: list[CandidateStatement] = []
     for clause in parse_clauses(tokens(bare, sentence.start), speech.names):
-        subject = None if clause.hedged or clause.tense not in _LASTING else _resolve_subject(clause, text, speech, None)
+        subject = None if clause.hedged or clause.tense not in _LASTING else resolve_subject(clause, text, speech, None)
         if subject is not None:
             # "I will work there from March" is a state, which begins then.
             found += _read_clause(replace(clause, tense="present"), text, subject, speech, ())
@@ -185,7 +177,7 @@ def _read_given_up(sentence: TextSentence, text: str, speech: UtteranceContext) 
     given_up = _AFTER_ALL.search(sentence.text)
     found: list[CandidateStatement] = []
     for clause in parse_clauses(tokens(sentence.text[: given_up.start()], sentence.start), speech.names) if given_up else ():
-        subject = _resolve_subject(clause, text, speech, None) if clause.negated and not clause.hedged else None
+        subject = resolve_subject(clause, text, speech, None) if clause.negated and not clause.hedged else None
         if subject is None or clause.tense not in ("future", "progressive"):
             continue
         if clause.tense == "future":
@@ -353,35 +345,6 @@ def _resolve_validity(
             return None, said
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)
     return (None if tense in ("past", "was", "used") else clausedates.duration_start(quote, said)), said
-
-
-def _resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext, last: ClauseSubject | None) -> ClauseSubject | None:
-    if clause.person != "other":
-        return ClauseSubject(speech.subject, speech.speaker)
-    first = clause.owner[0].lower
-    if first in ("he", "she"):
-        return replace(last, extra=()) if last and not last.key.startswith("the ") else None
-    shown = factsentences.to_third_person(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
-    if first == "the":
-        return ClauseSubject(shown.partition(" ")[2], shown)
-    if first not in ("my", "our"):
-        other = shown.lower() in speech.names and shown.lower() != speech.speaker.lower()
-        return ClauseSubject(shown, shown, hearsay=other)
-    words = clause.owner[1:]
-    at = next((i for i, word in enumerate(words) if word.lower in RELATIONS), None)
-    owner = "user" if speech.subject == "user" else speech.subject
-    if at is not None and at + 1 < len(words) and words[at + 1].text[0].isupper() and words[at + 1].text.isalpha():
-        name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
-        relation = words[at].lower
-        known = CandidateStatement(
-            text=factsentences.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
-            predicate=relation, object=name, category="family",
-            evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
-            trust=speech.trust, said_at=speech.said_at, reason="rule relation",
-        )  # fmt: skip
-        return ClauseSubject(name, shown, extra=(known,))
-    noun = " ".join(word.lower for word in words)
-    return ClauseSubject(f"{owner}'s {noun}", shown)
 
 
 def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> CandidateStatement:

@@ -1,0 +1,43 @@
+"""Denials of events: ``I didn't move to Naples after all``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engrams.text.timephrases import TimeSpan
+from engrams.write.rules import clausedates
+from engrams.write.rules.clauseparser import EnglishClause
+from engrams.write.rules.sentencesegmenter import ClauseToken, TextSentence
+
+_EMPHASIS = (("after", "all"), ("at", "all"), ("in", "the", "end"), ("obviously",), ("actually",), ("lol",))
+_PARTLY = frozenset(("also", "even", "just", "necessarily", "only", "quite", "really", "simply", "solely"))
+# "I didn't move to Naples because of the sea": denied is the reason, not the move.
+_GOES_ON = re.compile(
+    r"[\s,]{0,3}(?:alone|as|because|before|by|'?cause|cuz|for|from|if|in|just|on|since|so|till?|to|unless|until|when|while|with|without)\b",
+    re.IGNORECASE,
+)
+
+
+_OVER = re.compile(r"\W{0,8}(?:just |only |i'?m |i was )?(?:just |only )?(?:kidding|joking|jk)\b", re.IGNORECASE)
+
+
+def is_joke_over(sentence: TextSentence) -> bool:
+    """True for "just kidding, I didn't move": only the denial is meant."""
+    return sentence.modality == "joke" and _OVER.match(sentence.text) is not None
+
+
+def drop_emphasis(words: tuple[ClauseToken, ...], clause: EnglishClause) -> tuple[ClauseToken, ...]:
+    """Drop "after all" and the like at the end of a denial."""
+    if not clause.negated or clause.tense not in ("past", "perfect"):
+        return words
+    for said in _EMPHASIS:
+        if tuple(word.lower for word in words[-len(said) :]) == said:
+            return words[: -len(said)]
+    return words
+
+
+def is_plain_denial(clause: EnglishClause, text: str, times: Sequence[TimeSpan]) -> bool:
+    """True where the event is denied, not its day, reason or extent."""
+    dated = clausedates.filter_within(times, clause.start, clause.end)
+    return not dated and _PARTLY.isdisjoint(clause.adverbs) and not _GOES_ON.match(text, clause.end)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
+from engrams.write.changedetection import identifiers
 from engrams.write.changedetection.cuewords import NAMES
 from engrams.write.changedetection.pairfeatures import PEOPLE
 
@@ -75,11 +76,14 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz …", "the staging DB is …" and "the
     production DB is …", "my number is …" and "mum's number is …". Not where the newer one names the older thing, speaks of a change, or
     says the very same of another ("Room 12 is ours", "Room 14 is ours")."""
+    changes = any(new.whole.cues[place] for place in _CHANGES)
+    if identifiers.tell_apart(old.text, new.text, changes=changes):
+        return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
     if _tells_of_a_move(old, new):
         return True
-    if any(new.whole.cues[place] for place in _CHANGES):
+    if changes:
         return False
     if _tells_of_another_person(old, new):
         return True

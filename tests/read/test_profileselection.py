@@ -8,8 +8,8 @@ import pytest
 
 from engrams import MemoryEngine
 from engrams.ports import NewRecord, WriteBatch
+from engrams.read.excerpt import cut_excerpt
 from engrams.read.promptrendering import profile_frame
-from engrams.read.searchpipeline import cut_excerpt
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import LAYER_OF, Kind, Record, Scope, Status
 

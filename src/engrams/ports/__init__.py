@@ -22,6 +22,7 @@ from engrams.ports.candidatesearch import CandidateSearchQuery as CandidateSearc
 from engrams.ports.candidatesearch import LinkStore as LinkStore
 from engrams.ports.candidatesearch import PositionedIds as PositionedIds
 from engrams.ports.candidatesearch import ReachSurvey as ReachSurvey
+from engrams.ports.candidatesearch import find_in_sound_index as find_in_sound_index
 from engrams.ports.candidatesearch import is_skill as is_skill
 from engrams.ports.fleettables import FleetTables as FleetTables
 from engrams.ports.jobqueue import BEGIN as BEGIN

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, overload
 
 from engrams.frozendata import dataclass
 from engrams.ports.recordstore import AsOf, ScopeReach, Where
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float32]
     Integers: TypeAlias = npt.NDArray[np.int64]
     Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,10 @@ class CandidateSearch(Protocol):
         """Pools of several queries of one owner, model and filter."""
         ...
 
+    def renew_index(self, owner: Scope) -> None:
+        """Drop an owner's search index; the next search builds it anew."""
+        ...
+
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
         ...
@@ -185,6 +192,17 @@ class CandidateSearch(Protocol):
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         """Look who speaks in reach, as ``survey`` does, right after a write."""
         ...
+
+
+def find_in_sound_index(search: CandidateSearch, owner: Scope, find: Callable[[], _Found]) -> _Found:
+    """Find by an owner's index; a damaged one is built anew.
+
+    Its file may be damaged after it was checked. Any other error of these kinds comes again."""
+    try:
+        return find()
+    except (UnicodeDecodeError, IndexError):
+        search.renew_index(owner)
+        return find()
 
 
 class LinkStore(Protocol):

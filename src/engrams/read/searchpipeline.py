@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.frozendata import dataclass
-from engrams.ports import NOTE_PIECE, CandidatePool, is_skill
+from engrams.ports import NOTE_PIECE, CandidatePool, find_in_sound_index, is_skill
 from engrams.read.correctedwords import mask_corrected, matches_only_masked
+from engrams.read.excerpt import cut_excerpt
 from engrams.read.hitdiversity import find_repeats, select_mmr, spread_over_time
 from engrams.read.linkexpansion import (
     GroupedHits,
@@ -102,6 +103,10 @@ class CandidateThresholds:
 def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     """Find records that answer the request, best first; no side effects.
     Of a very long query its head and tail count. Nothing is found where memory is off."""
+    return find_in_sound_index(deps.search, request.scope.owner, lambda: _search(request, deps))
+
+
+def _search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     silent = deps.is_silent(request.scope, request.session)
     request, cut = cut_query(replace(request, text="", limit=0) if silent else request, deps.query_chars)
     stages = SearchStageTimer(deps.settings.budget_seconds)
@@ -202,19 +207,6 @@ def _choose_hits(
 def _with_snippet(hit: Hit, asked: Sequence[str]) -> Hit:
     snippet = cut_excerpt(hit.record.search_text, asked)
     return Hit(hit.record, hit.score, hit.status, hit.parts, hit.facts, snippet, hit.outdated)
-
-
-def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
-    """Cut a long text around the first of the words."""
-    if len(text) <= characters:
-        return text
-    low = text.casefold() if len(text.casefold()) == len(text) else text.lower()
-    found = [place for word in words if (place := low.find(word)) >= 0]
-    start = max(0, min(min(found, default=0) - characters // 4, len(text) - characters))
-    cut = text[start : start + characters]
-    if start:
-        cut = "…" + cut[1:]
-    return cut[:-1] + "…" if start + characters < len(text) else cut
 
 
 def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:

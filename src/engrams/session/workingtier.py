@@ -31,6 +31,7 @@ from engrams.ports import (
     ScopeReach,
     Store,
     WriteBatch,
+    find_in_sound_index,
 )
 from engrams.read.correctedwords import mask_corrected
 from engrams.session.ringbuffer import HotMemoryCache, RingBuffer, WorkingTierItem
@@ -224,11 +225,14 @@ class WorkingTier:
         import numpy as np
 
         vector = np.frombuffer(put.vector.data, np.float32)
-        pool = self._store.seek(
-            CandidateSearchQuery(ScopeReach(scope.owner, (scope,)), self._clock(), (), vector, self._embedder.card.id, kinds=(Kind.TURN,))
-        )
-        near = [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
-        for record in self._store.get(scope.owner, near):
+        reach = ScopeReach(scope.owner, (scope,))
+        asked = CandidateSearchQuery(reach, self._clock(), (), vector, self._embedder.card.id, kinds=(Kind.TURN,))
+
+        def find() -> list[str]:
+            pool = self._store.seek(asked)
+            return [pool.ids[place] for place in np.argsort(-pool.cos)[:5] if pool.embedded[place] and pool.cos[place] >= floor - 1e-6]
+
+        for record in self._store.get(scope.owner, find_in_sound_index(self._store, scope.owner, find)):
             same = record.tier is Tier.RECENT and record.role == put.record.role
             if same and record.id != put.record.id and not has_distinct_detail(record.text, put.record.text):
                 return record.id

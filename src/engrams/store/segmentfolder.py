@@ -93,6 +93,13 @@ class SegmentFolder:
                 fresh.unlink(missing_ok=True)
         return True
 
+    def list_damaged(self) -> list[Path]:
+        """Find files whose sums are wrong; all are read."""
+        from engrams.store.index.segmentfile import find_damage
+
+        paths = sorted(self._path.glob("*.segment")) if self._path is not None else []
+        return [path for path in paths if find_damage(path)]
+
     def drop(self, owner: str) -> int:
         """Remove an owner's file; number of files perhaps left."""
         if self._path is None or not self._path.is_dir():

@@ -67,6 +67,7 @@ class ForwardingStore:
         self.outbox = store.outbox
         self.clear = store.clear
         self.seek, self.seek_all = store.seek, store.seek_all
+        self.renew_index = store.renew_index
         self.vectors = store.vectors
         self.survey, self.speakers = store.survey, store.speakers
         self.edges = store.edges

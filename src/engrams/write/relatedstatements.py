@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from engrams.errors import ModelError
-from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
+from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where, find_in_sound_index
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Status
 from engrams.write.candidatestatement import CandidateStatement
@@ -85,27 +85,27 @@ def find_statements(candidate: CandidateStatement, record: Record, deps: WriteDe
 
 def find_nearest(said: Sequence[tuple[CandidateStatement, Record]], deps: WriteDeps) -> list[list[Record]]:
     """Find the statements nearest in words to each candidate of one owner."""
-    if deps.search is None or deps.settings.reconcile == "off":
+    if not said or deps.search is None or deps.settings.reconcile == "off":
         return [[] for _ in said]
     model = deps.embedder.card.id if deps.embedder else ""
     asked = {place: one for place, one in enumerate(said) if not one[0].is_elliptic}
-    pools = deps.search.seek_all(
-        [
-            CandidateSearchQuery(
-                scopes_in_reach(record.scope, deps.settings.reach),
-                record.recorded_at,
-                tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text))),
-                model=model,
-                width=NEAR * 4,
-                kinds=STATEMENTS,
-                alone=True,
-            )
-            for candidate, record in asked.values()
-        ]
-    )
-    near = {place: pool.ids.at(find_highest(pool.bm, NEAR)) for place, pool in zip(asked, pools, strict=True)}
-    every = [*dict.fromkeys(name for names in near.values() for name in names)]
-    known = {one.id: one for one in deps.records.get(said[0][1].scope.owner, every)} if every else {}
+    queries = [
+        CandidateSearchQuery(
+            scopes_in_reach(record.scope, deps.settings.reach),
+            record.recorded_at,
+            tuple((word, 1.0) for word in dict.fromkeys(terms(candidate.text))),
+            model=model,
+            width=NEAR * 4,
+            kinds=STATEMENTS,
+            alone=True,
+        )
+        for candidate, record in asked.values()
+    ]
+    owner, search = said[0][1].scope.owner, deps.search
+    ids = find_in_sound_index(search, owner, lambda: [pool.ids.at(find_highest(pool.bm, NEAR)) for pool in search.seek_all(queries)])
+    near = dict(zip(asked, ids, strict=True))
+    every = [*dict.fromkeys(name for names in ids for name in names)]
+    known = {one.id: one for one in deps.records.get(owner, every)} if every else {}
     found = [[known[name] for name in near.get(place, ()) if name in known] for place in range(len(said))]
     return [_within_scope(some, record, deps) for some, (_, record) in zip(found, said, strict=True)]
 
@@ -143,9 +143,15 @@ def _find_alike(candidate: CandidateStatement, record: Record, deps: WriteDeps, 
         return []
     reach, model = scopes_in_reach(record.scope, deps.settings.reach), deps.embedder.card.id
     asked = CandidateSearchQuery(reach, record.recorded_at, (), own, model, NEAR * 4, kinds=STATEMENTS, where=where, alone=True)
-    pool = deps.search.seek(asked)
-    near = {name: float(cos) for name, cos, known in zip(pool.ids, pool.cos, pool.embedded, strict=True) if known and cos >= least - _EDGE}
-    return sorted(_within_scope(deps.records.get(record.scope.owner, list(near)), record, deps), key=lambda one: (-near[one.id], one.id))
+    owner, search = record.scope.owner, deps.search
+
+    def find() -> dict[str, float]:
+        pool = search.seek(asked)
+        scored = zip(pool.ids, pool.cos, pool.embedded, strict=True)
+        return {name: float(cos) for name, cos, known in scored if known and cos >= least - _EDGE}
+
+    near = find_in_sound_index(search, owner, find)
+    return sorted(_within_scope(deps.records.get(owner, list(near)), record, deps), key=lambda one: (-near[one.id], one.id))
 
 
 def find_inner_rivals(candidates: Sequence[CandidateStatement], deps: WriteDeps) -> set[int]:

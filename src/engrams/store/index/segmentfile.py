@@ -11,6 +11,7 @@ import mmap
 import os
 import struct
 import sys
+import time
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -34,8 +35,11 @@ _BLOCK = 512
 _READ = 512 * 8 * _BLOCK
 """Bytes that are read at a time, whole blocks."""
 _CHECKED = "user.engrams.checked"
-"""Attribute of a file whose sums were right: when, and what it was then."""
+"""Attribute of a file whose sums were right: what it was then, and when."""
 _STARTED = Path("/proc/sys/kernel/random/boot_id")
+_SECOND = 1_000_000_000
+_DAY = 86_400 * _SECOND
+"""Time for which sums count as right, in nanoseconds."""
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
@@ -82,30 +86,57 @@ def map_segment(path: Path) -> SegmentContent:
     """Map an index file into memory; changes do not reach the file.
 
     ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it cannot be trusted."""
-    # A pipe in the file's place must not be waited for.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < _START.size:
-            raise SegmentFileError("too short")
-        whole = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
-        magic, length, told = _START.unpack_from(whole)
-        head = whole[_START.size : _START.size + length]
-        if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
-            raise SegmentFileError("another kind, version, or a damaged head")
-        about = json.loads(head)
-        data = _round_up(_START.size + length)
-        if size != data + about["size"]:
-            raise SegmentFileError("another size than when it was written")
+    with _open(path) as file:
+        about, data = _read_head(file)
         if not _was_checked(file):
             _check_sums(file, about["arrays"], data)
             _keep_checked(file)
+        whole = mmap.mmap(file.fileno(), data + about["size"], access=mmap.ACCESS_COPY)
     arrays = {}
     for name, place in about["arrays"].items():
         inner = place["shape"][1:]
         flat = np.frombuffer(whole, np.dtype(place["dtype"]), place["rows"] * _multiply(inner), data + place["at"])
         arrays[name] = flat.reshape(place["rows"], *inner)
     return SegmentContent(about["notes"], arrays)
+
+
+def find_damage(path: Path) -> str:
+    """Check all sums of an index file, whatever was noted at it.
+
+    Empty: they are right, or nobody uses it, as it is of another kind or version or gone."""
+    try:
+        with _open(path) as file:
+            try:
+                about, data = _read_head(file)
+            except SegmentFileError:
+                return ""
+            _check_sums(file, about["arrays"], data)
+    except OSError:
+        return ""
+    except SegmentFileError as problem:
+        return str(problem)
+    return ""
+
+
+def _open(path: Path) -> FileIO:
+    # A pipe in the file's place must not be waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    return FileIO(os.open(path, flags), "rb")
+
+
+def _read_head(file: FileIO) -> tuple[Any, int]:
+    """Read what a file holds, and where its arrays begin."""
+    start = file.read(_START.size) or b""
+    if len(start) < _START.size:
+        raise SegmentFileError("too short")
+    magic, length, told = _START.unpack(start)
+    head = (file.read(length) or b"") if magic == MAGIC else b""
+    if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
+        raise SegmentFileError("another kind, version, or a damaged head")
+    about, data = json.loads(head), _round_up(_START.size + length)
+    if os.fstat(file.fileno()).st_size != data + about["size"]:
+        raise SegmentFileError("another size than when it was written")
+    return about, data
 
 
 def release_pages(array: npt.NDArray[Any]) -> None:
@@ -146,12 +177,15 @@ def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
 
 
 def _was_checked(file: FileIO) -> bool:
-    """True if its sums were right since this machine started.
+    """True if its sums were right today, since this machine started.
 
-    What was written to it or took its place since is checked again."""
-    state = _describe_state(file)
-    with suppress(OSError):
-        return bool(state) and os.getxattr(file.fileno(), _CHECKED) == state
+    What was written to it or took its place since is checked again, whatever time it tells; what rots in silence, a day later."""
+    with suppress(OSError, ValueError):
+        state, _, noted = os.getxattr(file.fileno(), _CHECKED).rpartition(b" ")
+        since = time.time_ns() - int(noted)
+        # The note itself changed the file's state, and is the last that did.
+        untouched = abs(os.fstat(file.fileno()).st_ctime_ns - int(noted)) < _SECOND
+        return bool(state) and state == _describe_state(file) and untouched and 0 <= since < _DAY
     return False
 
 
@@ -160,7 +194,7 @@ def _keep_checked(file: FileIO) -> None:
     state = _describe_state(file)
     with suppress(OSError):
         if state:
-            os.setxattr(file.fileno(), _CHECKED, state)
+            os.setxattr(file.fileno(), _CHECKED, state + b" %d" % time.time_ns())
 
 
 def _describe_state(file: FileIO) -> bytes:

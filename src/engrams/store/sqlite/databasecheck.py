@@ -10,6 +10,7 @@ import apsw
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.store.folderlock import lock_folder
+from engrams.store.segmentfolder import ENDING, SegmentFolder
 from engrams.store.sql.namedqueries import execute, fetch_first, fetch_one
 from engrams.store.sqlite import databaserepair, lostmemories, schemasetup, vectorrepair
 from engrams.store.sqlite.database import SqliteDatabase
@@ -83,7 +84,19 @@ def _find_problems(database: SqliteDatabase) -> list[str]:
                 found += (problem for problem in check(connection) if problem not in found)
             except (apsw.CorruptError, UnicodeError) as problem:
                 found.append(f"The database is damaged: {problem}.")
-    return found
+    return [*found, *(f"The search index in {path.name} is damaged." for path in _list_damaged_indexes(database))]
+
+
+def _list_damaged_indexes(database: SqliteDatabase) -> list[Path]:
+    return SegmentFolder(database.path.with_name(database.path.name + ENDING)).list_damaged() if database.path else []
+
+
+def _drop_indexes(database: SqliteDatabase) -> list[str]:
+    """Remove damaged index files: the next search builds them anew."""
+    damaged = _list_damaged_indexes(database)
+    for path in damaged:
+        path.unlink(missing_ok=True)
+    return ["The next search builds its index anew."] if damaged else []
 
 
 def _check_index(connection: apsw.Connection) -> list[str]:
@@ -110,6 +123,7 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
         notes.extend(database.write(None, remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
         notes.extend(filter(None, (database.write(None, vectorrepair.drop_damaged, clock()),)))
         notes.extend(_accept_texts(database))
+        notes.extend(_drop_indexes(database))
         if not _find_problems(database):
             return notes
     except StoreError as problem:

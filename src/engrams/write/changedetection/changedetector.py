@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from engrams.frozendata import dataclass
-from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
+from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store, find_in_sound_index
 from engrams.ports.readahead import ReadAhead
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms
@@ -176,8 +176,11 @@ class ChangeDetector:
             )
             for place, record in enumerate(records)
         ]
-        pools = self._store.seek_all(queries)
-        return [pool.ids.at(find_highest(pool.bm + pool.cos, _NEAREST + _SPARE)) for pool in pools]
+        return find_in_sound_index(
+            self._store,
+            owner,
+            lambda: [pool.ids.at(find_highest(pool.bm + pool.cos, _NEAREST + _SPARE)) for pool in self._store.seek_all(queries)],
+        )
 
     def _find_facts(self, sources: Sequence[Record]) -> _Facts:
         """Find the facts that came from each of some messages."""

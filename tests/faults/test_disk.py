@@ -77,6 +77,78 @@ def test_a_full_disk_is_an_error_that_says_so(home: Path) -> None:
     assert "There was room for this" in texts(home)
 
 
+def test_memory_is_read_while_no_file_can_grow(home: Path) -> None:
+    """On a disk without room for a log's index, searches, contexts and lists are answered; then the next write works again."""
+    pytest.importorskip("resource")
+    with engrams.open(home=home) as memory:
+        memory.add("The spare key is under the blue flowerpot", scope=OWNER)
+    told = script(
+        home,
+        """
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with engrams.open(store__url=":memory:", jobs__workers=0) as memory:
+            memory.search("warm", scope=OWNER)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        error = ""
+        with engrams.open(home=home, jobs__workers=0) as memory:
+            found = [hit.record.text for hit in memory.search("spare key", scope=OWNER).hits]
+            context = memory.context("spare key", scope=OWNER).text
+            listed = len(memory.list(scope=OWNER).records)
+            try:
+                memory.add("There is no room for this", scope=OWNER)
+            except StoreError as problem:
+                error = problem.message
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            memory.add("There is room again for a spare key", scope=OWNER)
+            after = len(memory.search("spare key", scope=OWNER).hits)
+        print(json.dumps({"found": found, "context": context, "listed": listed, "error": error, "after": after}))
+        """,
+    )
+    assert told["found"] == ["The spare key is under the blue flowerpot"]
+    assert "blue flowerpot" in str(told["context"])
+    assert told["listed"] == 1
+    assert "is full" in str(told["error"])
+    assert told["after"] == 2
+    with engrams.open(home=home) as memory:
+        assert memory.check()["repaired"] == []
+
+
+def test_a_write_that_found_no_room_is_no_damage(home: Path) -> None:
+    """A log with the rest of a write that did not fit, behind smaller ones that did, is whole: nothing is rescued."""
+    pytest.importorskip("resource")
+    code = PRELUDE + textwrap.dedent(
+        """
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        memory = engrams.open(home=home, jobs__workers=0)
+        kept = [memory.add("The spare key is under the blue flowerpot", scope=OWNER).id]
+        size = os.path.getsize(os.path.join(home, "memory.db-wal"))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 300_000, resource.RLIM_INFINITY))
+        try:
+            memory.add(" ".join(f"word{number}" for number in range(9000)), scope=OWNER)
+        except StoreError:
+            print("no room", flush=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        kept.append(memory.add("It is there since May", scope=OWNER).id)
+        grown = os.path.getsize(os.path.join(home, "memory.db-wal"))
+        print(json.dumps({"kept": kept, "tail": grown > size + 250_000}), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, timeout=120)
+    said, last = done.stdout.splitlines()
+    told = json.loads(last)
+    assert (said, told["tail"]) == ("no room", True)
+    for index in (True, False):
+        copy = home.with_name(f"copy-{index}")
+        shutil.copytree(home, copy)
+        if not index:
+            (copy / "memory.db-shm").unlink()
+        with engrams.open(home=copy) as memory:
+            assert all(memory.get(name, scope=OWNER) for name in told["kept"])
+            assert memory.check()["repaired"] == []
+        assert not list(copy.glob("*.rescued"))
+
+
 def test_a_home_that_cannot_be_written_is_an_error_that_says_so(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Without the right to write, opening or writing raises StoreError with a hint; nothing else escapes."""
     with engrams.open(home=home) as memory:

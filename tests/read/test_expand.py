@@ -132,3 +132,18 @@ def test_a_linked_memory_rises() -> None:
         order = [hit.record.id for hit in found.hits]
         assert order.index(linked.id) < order.index(plain.id)
         assert found.hits[order.index(linked.id)].parts["linked"] > 0
+
+
+def test_the_parts_of_a_raised_score_add_up() -> None:
+    """What stands above a better match because it replaces that match names the raise, and each score is the sum of its parts."""
+    with temp_engine(jobs__workers=0) as engine:
+        engine.add("I live in Paris, and where I live in Paris it is loud.", scope=OWNER)
+        engine.add("We moved to Berlin.", scope=OWNER)
+        engine.add("I moved to Berlin in March, after all these years and a long search.", scope=OWNER)
+        engine.drain(10)
+        found = engine.search("Where in Paris do I live?", scope=OWNER)
+        raised = [hit for hit in found.hits if "current" in hit.parts]
+        assert raised
+        assert raised[0].parts["current"] > 0
+        for parts, score in [(hit.parts, hit.score) for hit in found.hits] + [(row.parts, row.score) for row in found.trace.rows]:
+            assert sum(parts.values()) == pytest.approx(score, abs=0.001)

@@ -204,8 +204,8 @@ def _still_says(turn: Record, quote: Evidence) -> bool:
 def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Move superseding memories above those that they superseded.
 
-    One that only may outdate another must be among the best ten or follow one that is not; the less probable it is, the nearer must the
-    scores be."""
+    Each gets at least their score. One that only may outdate another must be among the best ten or follow one that is not; the less
+    probable it is, the nearer must the scores be."""
     order, named = list(hits), {record.id for hit in hits for record in (hit.record, *hit.facts)}
     giving = {hit.record.id for hit in hits if _gives_way(hit) and not named.isdisjoint(_list_successors(hit))}
     if not giving:
@@ -219,10 +219,17 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
             # The winner may itself be superseded by a later one: look at this place again.
             winner = order.pop(newer)
             moved.add(winner.record.id)
-            order.insert(place, replace(winner, score=max(winner.score, hit.score)))
+            order.insert(place, _raise_to(winner, hit.score))
         else:
             place += 1
     return tuple(order)
+
+
+def _raise_to(winner: Hit, score: float) -> Hit:
+    """Give a memory the score of what it supersedes; ``current`` is the raise."""
+    if winner.score >= score:
+        return winner
+    return replace(winner, score=score, parts={**winner.parts, "current": winner.parts.get("current", 0.0) + score - winner.score})
 
 
 def _gives_way(hit: Hit) -> bool:

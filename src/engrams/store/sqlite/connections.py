@@ -17,6 +17,7 @@ from engrams import encryption
 from engrams.encryption.keyheader import sync_folder
 from engrams.settings import StoreSettings
 from engrams.store.sql.namedqueries import query
+from engrams.store.sqlite.errormapping import is_full
 from engrams.text.normalize import fold
 
 _BUSY_STEP = 0.004
@@ -49,14 +50,14 @@ def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 
 def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
-    """Open a read-only connection, also in a read-only folder."""
+    """Open a read-only connection, also in a read-only folder or on a full disk."""
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE, path)
     try:
         connection.pragma("schema_version")
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # A log cannot be shared in a read-only folder; without one nothing can change.
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError) as problem:
+        # A log cannot be shared in a read-only folder or on a full disk; without one nothing can change.
         log = path.with_name(path.name + "-wal")
-        if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
+        if (os.access(path.parent, os.W_OK) and not is_full(problem)) or (log.exists() and log.stat().st_size):
             raise
         connection.close()
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -64,6 +65,11 @@ def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
     connection.pragma("query_only", "ON")
     connection.pragma("cache_size", -_CACHE_KB)
     return connection
+
+
+def is_passing(path: Path, connection: apsw.Connection) -> bool:
+    """True for a reader that sees no changes, where others may soon write."""
+    return bool(connection.open_flags & apsw.SQLITE_OPEN_URI) and os.access(path.parent, os.W_OK)
 
 
 def open_memory(settings: StoreSettings) -> apsw.Connection:
@@ -156,11 +162,18 @@ class WriteLock:
 
 
 class ReaderConnectionPool:
-    """At most ``limit`` connections, made on demand; borrowers wait."""
+    """At most ``limit`` connections, made on demand; borrowers wait.
 
-    def __init__(self, limit: int, make: Callable[[], apsw.Connection], discard: Callable[[apsw.Connection], None]) -> None:
-        self._make = make
-        self._discard = discard
+    Those that are ``passing`` are discarded on return."""
+
+    def __init__(
+        self,
+        limit: int,
+        make: Callable[[], apsw.Connection],
+        discard: Callable[[apsw.Connection], None],
+        passing: Callable[[apsw.Connection], bool] = lambda _: False,
+    ) -> None:
+        self._make, self._discard, self._passing = make, discard, passing
         self._free = limit
         self._lock = Lock()
         self._freed = Condition(self._lock)
@@ -191,7 +204,7 @@ class ReaderConnectionPool:
         """Give a connection back, to be lent again or discarded."""
         with self._lock:
             self._release()
-            if self._open:
+            if self._open and not self._passing(connection):
                 self._idle.append(connection)
                 return
         self._discard(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
@@ -163,7 +164,8 @@ class SqliteDatabase:
             else:
                 connections.close_replaced(connection)
 
-        return ReaderConnectionPool(self.settings.readers, lambda: connections.open_reader(path, self.settings), discard)
+        is_passing = partial(connections.is_passing, path)
+        return ReaderConnectionPool(self.settings.readers, lambda: connections.open_reader(path, self.settings), discard, is_passing)
 
     def _open_blank(self) -> apsw.Connection:
         connection = connections.open_memory(self.settings)

@@ -20,7 +20,12 @@ BUSY = "Another process is writing for long. Wait and repeat, or raise `store.bu
 
 def is_short_read(problem: apsw.Error) -> bool:
     """True where a file ends before a page that it should hold."""
-    return bool(getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
+    return result_code(problem) == apsw.SQLITE_IOERR_SHORT_READ
+
+
+def is_full(problem: apsw.Error) -> bool:
+    """True where the disk has no room, also for a log's index."""
+    return isinstance(problem, apsw.FullError) or result_code(problem) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def to_engrams_error(problem: Exception, place: str) -> EngramsError:
@@ -42,7 +47,7 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
 
 def _driver_error(problem: Exception, place: str) -> EngramsError:
     match problem:
-        case apsw.FullError():
+        case apsw.Error() if is_full(problem):
             return StoreError(f"The disk that holds {place} is full.", hint=FULL)
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreError(f"{place} is read-only.", hint=READ_ONLY)

@@ -59,7 +59,8 @@ def read_log(database: Path, size: int = 0) -> WalPages:
     bad = [place for place in range(last + 1) if wrong[place] or not sound[place]]
     numbers, commits = (_read_numbers(heads, place) for place in (0, 4))
     cut = promised[0] == data[16:24] and promised[1] > len(frames)
-    damaged = last >= 0 and (not whole or cut or any(place < last or commits[place] for place in bad))
+    # A transaction that was undone, as on a full disk, leaves frames without a commit behind those of a smaller one that came after it.
+    damaged = last >= 0 and (not whole or cut or (bool(bad) and any(commits[bad[0] : last + 1])))
     found = WalPages(size, damaged=damaged, cut=cut)
     if cut and (torn := data[_HEAD + len(frames) * (_FRAME + size) + _FRAME :]):
         found.doubtful.append(torn.ljust(size, b"\0"))

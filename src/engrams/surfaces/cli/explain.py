@@ -17,7 +17,7 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("who", ("speaker",)),
     ("when", ("date", "when")),
     ("asked", ("slot", "fact", "trigger")),
-    ("links", ("linked",)),
+    ("links", ("linked", "current")),
 )
 _SHOWN = 10
 _ALONE = frozenset({"rerank", "sub_sim"})
@@ -36,6 +36,7 @@ _REASONS: Mapping[str, str] = {
     "slot": "it states exactly the asked fact",
     "fact": "a fact derived from it matches",
     "linked": "it is linked to another result",
+    "current": "it is newer than a better match, which it replaces or may replace",
     "trigger": "your question names the trigger of this rule",
     "rerank": "the reranker found it relevant",
 }

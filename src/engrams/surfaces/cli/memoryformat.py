@@ -25,6 +25,8 @@ _WHY = {
     "importance": "important",
     "confidence": "certain",
     "fact": "a fact derived from it matches",
+    "linked": "linked to another result",
+    "current": "newer than a better match, which it replaces or may replace",
 }
 _LEAST = 0.005
 _MOST = 4

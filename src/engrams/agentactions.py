@@ -23,5 +23,7 @@ def check_action(content: str, action: Action, id: str, metadata: Meta = NO_META
         raise InputError(f"No memory to {action} was named.", hint="Give its id, as a search shows it.")
     if not isinstance(metadata, Mapping):
         raise InputError("The metadata is not an object.", hint='Give names and values, such as {"source": "chat"}.')
+    if not isinstance(content, str):
+        raise InputError(f"The content is text, not {type(content).__name__}.")
     if action != "delete" and not content.strip():
         raise InputError("There is nothing to remember.", hint="Give the content.")

@@ -16,7 +16,7 @@ from engrams.memoryinspector import MemoryInspector, Place
 from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store, WriteBatch
 from engrams.read import searchpipeline
 from engrams.read.cues import extract_turn_query
-from engrams.read.readrequest import Filter, Moment, ReadRequest, parse_request, to_as_of, visible_scopes
+from engrams.read.readrequest import Filter, Moment, ReadRequest, check_count, parse_request, to_as_of, visible_scopes
 from engrams.session.chatanswers import AnsweredChat, answer_chat
 from engrams.tend.jobworker import JobWorkerPool
 from engrams.types import NO_META, Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
@@ -71,7 +71,7 @@ class MemoryEngine:
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
         """Journal turns in one durable write, without waiting for extraction."""
-        some = (turns,) if isinstance(turns, Turn) else tuple(turns)
+        some = Turn.list_of(turns)
         return self.write_turns(some, Scope.of(scope), Kind.TURN) if some else ()
 
     def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
@@ -112,7 +112,7 @@ class MemoryEngine:
         """Erase memories for good, with their words wherever they stand.
         What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the files' history.
         ``proven``: a second look at every file found nothing. ``later``: forgotten at once, purged by a job, without a report or git."""
-        some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
+        some = self.inspect.list_editable(ids, scope)
         parts, owner, words = self._open(), Scope.of(scope).owner, self.settings.write.min_words
         if later:
             self._put_away([one for one in some if one.status is not Status.PURGED], owner, "", parts.purge.make_job(some, owner, words))
@@ -129,7 +129,7 @@ class MemoryEngine:
 
     def preview(self, ids: Sequence[str], action: sourcechanges.ChangeAction, scope: Place) -> sourcechanges.SourceChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
-        some = [self.inspect.get_editable(each, scope) for each in ids]
+        some = self.inspect.list_editable(ids, scope)
         return sourcechanges.preview_change(some, action, self._store, self.settings.write.min_words)
 
     def search(
@@ -149,13 +149,13 @@ class MemoryEngine:
     ) -> SearchResult:  # fmt: skip
         """Search with the same filters, without counting use."""
         parts, place = self._open(), Scope.of(scope)
-        number = self.settings.read.limit if limit is None else min(limit, self.settings.limits.results)
+        number = self.settings.read.limit if limit is None else min(check_count(limit, "limit"), self.settings.limits.results)
         return searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
         ``helpful``: they helped; False lowers their confidence."""
-        some = [self.inspect.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids)]
+        some = self.inspect.list_editable(ids, scope)
         self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
 
     def context(

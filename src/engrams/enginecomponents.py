@@ -44,7 +44,7 @@ from engrams.ports import (
     is_skill,
 )
 from engrams.read import promptcontext, searchpipeline
-from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.read.readrequest import ReadDeps, ReadRequest, check_count
 from engrams.session.contextdelivery import ContextDeliverer
 from engrams.settings import Settings
 from engrams.tend.helperprocesses import HelperProcesses
@@ -134,7 +134,7 @@ class EngineComponents:
         Its use is counted, and it is fingerprinted so that its echo is not extracted again."""
         section = self.deps.settings.read
         silent = self.read_deps.is_silent(request.scope, request.session)
-        total = 0 if silent else section.context_tokens if tokens is None else tokens
+        total = 0 if silent else section.context_tokens if tokens is None else check_count(tokens, "tokens")
         share = section.prefix_share if request.text.strip() else 1.0
         budget = promptcontext.ContextTokenBudget(total, min(section.prefix_tokens, int(share * total)), self.deps.counter)
         made = promptcontext.build_context(self._restrict_to_rules(request), self.read_deps, budget)

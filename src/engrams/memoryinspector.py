@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -76,6 +76,12 @@ class MemoryInspector:
         if is_skill(record.id):
             raise RefusedError(f"{record.id} is a skill, and read-only.", hint=f"Change or remove its file: {record.provenance.files[0]}")
         return record
+
+    def list_editable(self, ids: str | Sequence[str], scope: Place) -> tuple[Record, ...]:
+        """Memories that may be changed, of one id or several. InputError: no ids."""
+        if not isinstance(ids, Iterable):
+            raise InputError(f"Ids are needed, not {type(ids).__name__}.", hint="Give one id, or a list of ids.")
+        return tuple(self.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids))
 
     def list(self, *, scope: Place, **given: Any) -> RecordPage:
         """Memories by their fields, newest first.

@@ -149,6 +149,7 @@ def write(
     try:
         match format:
             case "markdown":
+                target.mkdir(parents=True, exist_ok=True)  # also of no memories
                 return markdownexport.write(target, items)
             case "obsidian":
                 return obsidianvault.write(target, map(_get_record, items), net or EntityNet())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 from collections.abc import Sequence
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from engrams.clock import parse_time
 from engrams.errors import InputError
@@ -46,6 +46,8 @@ Filter: TypeAlias = "Where | Condition | Mapping[str, Any]"
 _LISTS = frozenset({"tags", "triggers", "steps"})
 _FORM = 'Write {"speaker": "Ann"}, Condition("importance", "gte", 0.7), or Where("and", (…)) of several.'
 _ALIASES = {"kind": "kinds", "status": "statuses", "query": "text", "top_k": "limit", "k": "limit", "n": "limit", "tag": "tags"}
+_TEXTS = frozenset({"session", "subject", "hash", "external_id", "prefix", "text", "after"})
+_ORDERS = ("newest", "oldest", "believed")
 _N = TypeVar("_N", bound=StrEnum)
 
 
@@ -67,7 +69,7 @@ def to_where(value: Filter | None) -> Where | None:
 def to_query_fields(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
     """Return the fields of a listing, from those a person writes.
 
-    InputError: an unknown field; it says which are known."""
+    InputError: an unknown field, or a value that it cannot have."""
     given = {_ALIASES.get(name, name): value for name, value in fields.items()}
     tags = given.pop("tags", None)
     for name in given:
@@ -80,18 +82,32 @@ def to_query_fields(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str
         given["where"] = Where("and", tuple(part for part in both if part is not None))
     elif "where" in given:
         given["where"] = to_where(given["where"])
+    for name in given.keys() & _TEXTS:
+        if not isinstance(given[name], str):
+            raise InputError(f"{name} of a list is text, not {type(given[name]).__name__}.")
+    if given.get("order", "newest") not in _ORDERS:
+        raise InputError(f"There is no order {given['order']!r}.", hint=f"The orders are: {', '.join(_ORDERS)}.")
+    if "limit" in given:
+        check_count(given["limit"], "limit", 1)
     for name, kind in (("kinds", Kind), ("statuses", Status)):
         if name in given:
             given[name] = to_names(kind, given[name])
     return given
 
 
-def to_names(kind: type[_N], value: str | Sequence[str]) -> tuple[_N, ...]:
+def check_count(value: int, name: str, least: int = 0) -> int:
+    """Return a whole number. InputError: it is none, or below ``least``."""
+    if not isinstance(value, SupportsIndex) or value.__index__() < least:
+        raise InputError(f"{name} is a whole number from {least}, not {value!r:.80}.", hint=f"Write {name}=10, without quotes.")
+    return value
+
+
+def to_names(kind: type[_N], value: str | Sequence[str] | None) -> tuple[_N, ...]:
     """Parse names of kinds or statuses. InputError lists the names."""
-    names = (value,) if isinstance(value, str) else tuple(value)
     try:
+        names = (value,) if isinstance(value, str) else tuple(value or ())
         return tuple(kind(name) for name in names)
-    except ValueError as problem:
+    except (TypeError, ValueError) as problem:
         raise InputError(f"{problem}.", hint=f"Known: {', '.join(kind)}.") from None
 
 
@@ -139,6 +155,12 @@ class ReadRequest:
     catch_up: bool = False
     topic_changed: bool = False
     cut_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        """InputError: the query is no text, or the limit no count."""
+        if not isinstance(self.text, str):
+            raise InputError(f"A query is text, not {type(self.text).__name__}.", hint="Give the question as one str.")
+        check_count(self.limit, "limit")
 
     @property
     def reach(self) -> ScopeReach:
@@ -189,11 +211,13 @@ def visible_scopes(scope: Scope) -> ScopeReach:
 def to_as_of(value: Moment) -> AsOf | None:
     """A point in both times; one time stands for both.
 
-    A text is ISO 8601. InputError: a text that is no time."""
+    A text is ISO 8601. InputError: it is no time."""
     if value is None:
         return None
     if isinstance(value, str):
         value = to_moment(value)
     if isinstance(value, AsOf):
         return AsOf(*(part and utc(part) for part in (value.valid, value.known)))
+    if not isinstance(value, datetime):
+        raise InputError(f"as_of is no time: {value!r:.80}.", hint="Give a datetime, or a text such as 2024-05-31.")
     return AsOf(utc(value), utc(value))

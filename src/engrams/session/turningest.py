@@ -130,6 +130,8 @@ class TurnIngester:
         ``own``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers turns. ``quiet``: seconds before a model
         extracts (None: the setting). RefusedError: a single turn was refused, as by a secret."""
         now = self._clock()
+        for turn in turns:
+            turn.check_types()
         if not self._settings.enabled:
             return TurnIngestResult(tuple(Receipt("", scope, "refused", now, decisions=(_OFF,)) for _ in turns))
         marks = self._unsaved.mark(turns, scope)

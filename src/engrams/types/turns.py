@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import datetime
 
@@ -60,3 +61,23 @@ class Turn:
         if isinstance(what, str | Turn):
             return what if isinstance(what, Turn) else cls(what)
         raise InputError(f"One text or one Turn is needed, not {type(what).__name__}.", hint="`observe` takes a list of turns.")
+
+    @classmethod
+    def list_of(cls, turns: Turn | Iterable[Turn]) -> tuple[Turn, ...]:
+        """Make a tuple of one turn or several. InputError: something else."""
+        some = (turns,) if isinstance(turns, Turn) else tuple(turns) if isinstance(turns, Iterable) else (turns,)
+        for one in some:
+            if not isinstance(one, Turn):
+                raise InputError(f"A Turn or a list of them is needed, not {type(one).__name__}.", hint='Write Turn("text", role="user").')
+        return some
+
+    def check_types(self) -> None:
+        """Raise InputError for a field of another type.
+        Texts that are stored are checked where they are cleaned."""
+        for name in ("role", "speaker", "session", "external_id", "id"):
+            if not isinstance(value := getattr(self, name), str):
+                raise InputError(f"{name} of a turn is text, not {type(value).__name__}.")
+        if not isinstance(self.at, datetime | None):
+            raise InputError(f"at of a turn is a datetime, not {self.at!r:.80}.", hint='Write datetime.fromisoformat("2025-01-31").')
+        if not isinstance(self.meta, Mapping):
+            raise InputError("The metadata is not an object.", hint='Give names and values, such as {"source": "chat"}.')

@@ -20,6 +20,7 @@ from tests.formats.samples import SAMPLES
 from tests.surfaces.http.running import running
 
 from engrams.engine import MemoryEngine
+from engrams.formats import EXPORT_FORMATS
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
 
@@ -132,6 +133,18 @@ def test_limits(api: httpx2.Client) -> None:
     for id in ("0" * 26, "..%2F..%2Fx", "%00"):
         assert api.get(f"/imports/{id}").status_code == 404, id
         assert api.patch(f"/imports/{id}", content=b"x", headers={"upload-offset": "0"}).status_code == 404
+
+
+@pytest.mark.parametrize("format", EXPORT_FORMATS)
+def test_an_empty_memory_is_exported(format: str) -> None:
+    """Each format answers with an export of nothing: mem0 with an empty list, a folder as an empty zip."""
+    with temp_engine(user="ann") as engine, running(create_app(engine, engine.settings)) as url:
+        answer = httpx2.get(f"{url}/v1/export?format={format}")
+        assert answer.status_code == 200, answer.text
+        if format == "mem0":
+            assert answer.json() == {"results": []}
+        if format == "markdown":
+            assert all(name.endswith("/") for name in zipfile.ZipFile(io.BytesIO(answer.content)).namelist())
 
 
 def test_incognito_takes_no_files() -> None:

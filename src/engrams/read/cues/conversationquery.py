@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from engrams.errors import InputError
 from engrams.text.acknowledgements import is_thanks
 from engrams.text.systemtexts import remove_system_texts
 from engrams.types import Turn
@@ -14,6 +15,7 @@ TAIL = 4000
 
 _BLOCK_CHARS = 1200
 _TURN_MESSAGES, _TURN_TAIL = 12, 8000
+_MESSAGES = 'Write [{"role": "user", "content": "…"}], or the text alone.'
 
 
 def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0) -> str:
@@ -24,6 +26,8 @@ def extract_query(messages: str | Sequence[Turn | Mapping[str, Any]], tail: int 
     ``role`` and ``content`` (a text, or a list of blocks of which those with ``text`` count). Empty where no user said anything."""
     if isinstance(messages, str):
         return _take_tail(remove_system_texts(messages), tail)
+    if not isinstance(messages, Iterable):
+        raise InputError(f"A text or messages are needed, not {type(messages).__name__}.", hint=_MESSAGES)
     said = [(role, text) for role, text in map(_role_and_text, messages) if role in ("user", "assistant") and text]
     place = max((index for index, (role, _) in enumerate(said) if role == "user"), default=-1)
     if place < 0:
@@ -49,6 +53,8 @@ def extract_turn_query(messages: str | Sequence[Turn | Mapping[str, Any]]) -> st
 def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(message, Turn):
         return message.role, remove_system_texts(message.text)
+    if not isinstance(message, Mapping):
+        raise InputError(f"A message has a role and content; {type(message).__name__} has none.", hint=_MESSAGES)
     content = message.get("content")
     if isinstance(content, str):
         text = content

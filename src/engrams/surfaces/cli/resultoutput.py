@@ -92,8 +92,8 @@ def paint(text: str, colour: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Strip control characters that could steer a terminal."""
-    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
+    """Strip control characters that could steer a terminal, and what is no character."""
+    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n").encode("utf-8", "replace").decode())
 
 
 def terminal_width() -> int:

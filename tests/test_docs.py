@@ -52,10 +52,11 @@ def anchors(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.exists() and any(blocks(page))], ids=name)
 def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run, one after the other, in an empty folder."""
+    """The Python blocks of a page run, one after the other, in an empty folder, and none of their lines prints nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path / "home"))
-    space: dict[str, object] = {"__name__": "page"}
+    said: list[str] = []
+    space: dict[str, object] = {"__name__": "page", "print": lambda *shown: said.append(" ".join(map(str, shown)))}
 
     def run() -> None:
         for line, code in blocks(page):
@@ -63,6 +64,7 @@ def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
     with ThreadPoolExecutor(1) as alone:  # a page may start an event loop of its own
         alone.submit(run).result()
+    assert all(text.strip() for text in said), said
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)

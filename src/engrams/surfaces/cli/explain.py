@@ -25,10 +25,10 @@ _ALONE = frozenset({"rerank", "sub_sim"})
 
 _REASONS: Mapping[str, str] = {
     "cos": "its meaning is close to the question",
-    "cosctx": "the messages just before it are about that",
+    "cosctx": "it and the messages just before it are about that",
     "cosnext": "the message right after it is about that",
     "bm": "it uses your words",
-    "bmctx": "the messages just before it use your words",
+    "bmctx": "it and the messages just before it use your words",
     "bmses": "its conversation is about that",
     "speaker": "the person you ask about said it",
     "date": "it is from, or about, the time you ask about",

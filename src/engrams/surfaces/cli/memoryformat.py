@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 _WHY = {
     "cos": "close in meaning",
-    "cosctx": "the messages just before it are close in meaning",
+    "cosctx": "it and the messages just before it are close in meaning",
     "bm": "uses the same words",
-    "bmctx": "the messages just before it use the same words",
+    "bmctx": "it and the messages just before it use the same words",
     "bmses": "its conversation is about this",
     "speaker": "said by the person you ask about",
     "date": "from the time you ask about",

@@ -78,7 +78,8 @@ class MemoryInspector:
         return record
 
     def list_editable(self, ids: str | Sequence[str], scope: Place) -> tuple[Record, ...]:
-        """Memories that may be changed, of one id or several. InputError: no ids."""
+        """Memories that may be changed, of one id or several.
+        InputError: no ids."""
         if not isinstance(ids, Iterable):
             raise InputError(f"Ids are needed, not {type(ids).__name__}.", hint="Give one id, or a list of ids.")
         return tuple(self.get_editable(each, scope) for each in ([ids] if isinstance(ids, str) else ids))

@@ -226,7 +226,7 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def _raise_to(winner: Hit, score: float) -> Hit:
-    """Give a memory the score of what it supersedes; ``current`` is the raise."""
+    """Raise a memory to a score; the part ``current`` is the raise."""
     if winner.score >= score:
         return winner
     return replace(winner, score=score, parts={**winner.parts, "current": winner.parts.get("current", 0.0) + score - winner.score})

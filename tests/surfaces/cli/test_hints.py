@@ -133,3 +133,11 @@ def test_extras_are_installed_by_the_tool_that_installed_the_command(tmp_path: P
 def test_synonyms_are_no_commands() -> None:
     """A name that became a command of ours is no synonym any more."""
     assert set(_SYNONYMS.values()) <= set(COMMANDS)
+
+
+def test_bytes_that_are_no_text_are_shown_as_they_are_stored(engrams: Any) -> None:
+    """A lone surrogate, as broken bytes become in arguments, is a question mark in the receipt as in memory."""
+    done = engrams("add", "The gate \ud800 is green \udcff")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith("The gate ? is green ?\n")
+    assert "The gate ? is green ?" in engrams("search", "gate \ud800").out

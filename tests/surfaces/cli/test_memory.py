@@ -41,14 +41,6 @@ def test_what_was_added_is_found(engrams: Any) -> None:
     assert receipt["id"] in human.out
 
 
-def test_bytes_that_are_no_text_are_shown_as_they_are_stored(engrams: Any) -> None:
-    """A lone surrogate, as broken bytes become in arguments, is a question mark in the receipt as in memory."""
-    done = engrams("add", "The gate \ud800 is green \udcff")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.endswith("The gate ? is green ?\n")
-    assert "The gate ? is green ?" in engrams("search", "gate \ud800").out
-
-
 def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
     """Memory outlives the process, and another user finds nothing of it."""
     engrams("add", "The wifi password hint is our first cat")

@@ -50,7 +50,8 @@ def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 
 def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
-    """Open a read-only connection, also in a read-only folder or on a full disk."""
+    """Open a read-only connection.
+    It needs no right to write, and no room on the disk."""
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE, path)
     try:
         connection.pragma("schema_version")
@@ -68,7 +69,7 @@ def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 
 def is_passing(path: Path, connection: apsw.Connection) -> bool:
-    """True for a reader that sees no changes, where others may soon write."""
+    """True for a reader that sees no changes, where some may come."""
     return bool(connection.open_flags & apsw.SQLITE_OPEN_URI) and os.access(path.parent, os.W_OK)
 
 

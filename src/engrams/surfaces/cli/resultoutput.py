@@ -92,7 +92,7 @@ def paint(text: str, colour: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Strip control characters that could steer a terminal, and what is no character."""
+    """Replace surrogates, and control characters that could steer a terminal."""
     return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n").encode("utf-8", "replace").decode())
 
 

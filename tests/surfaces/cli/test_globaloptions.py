@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -270,3 +271,30 @@ def test_import_can_look_first(engrams: Any, home: Path, tmp_path: Path) -> None
     assert not home.exists()
     assert engrams("import", str(tmp_path / "none"), "--dry-run").code == 1
     assert engrams("import", str(file), "--dry-run", "--format", "yaml").code == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "has_workers"),
+    [
+        ((), False),
+        (("--no-wait",), True),
+        (("--set", "chat.provider=ollama", "--set", "chat.model=m", "--set", "write.extract=rules"), True),
+    ],
+)
+def test_an_import_that_only_computes_starts_no_workers(
+    more: tuple[str, ...], has_workers: bool, engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`import` learns in its own thread where rules do it; workers are for models, and for `--no-wait`."""
+    file, names = tmp_path / "chat.jsonl", list[str]()
+    file.write_text('{"text": "I live in Oslo.", "role": "user"}\n')
+    start = Thread.start
+
+    def note(thread: Thread) -> None:
+        names.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(Thread, "start", note)
+    assert engrams("import", str(file), "--json", *more).json["stored"] == 1
+    assert any(name.startswith("engrams-worker") for name in names) == has_workers
+    if not more:
+        assert "Oslo" in engrams("list", "--kind", "fact", "--json").out

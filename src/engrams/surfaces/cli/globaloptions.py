@@ -75,12 +75,13 @@ class GlobalOptions(HomeOptions):
 
     @contextmanager
     def open(
-        self, *, ends_sessions: bool = False, needs_owner: bool = True, reads: bool = False
+        self, *, ends_sessions: bool = False, needs_owner: bool = True, reads: bool = False, drains: bool = False
     ) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
         """Open the engine; yield it with the scope.
         ``ends_sessions``: what was spoken here ends with this process; else a command is one step of a session that may go on.
-        ``needs_owner``: False where it concerns no one person. ``reads``: the command stores nothing. In a server that runs this command
-        for another process it is the server's engine."""
+        ``needs_owner``: False where it concerns no one person. ``reads``: the command stores nothing. ``drains``: it runs all jobs itself,
+        so threads would only compete with it, unless they wait for models. In a server that runs this command for another process it is the
+        server's engine."""
         from engrams.types import Scope
 
         settings = self.load().settings
@@ -96,6 +97,8 @@ class GlobalOptions(HomeOptions):
             sys.stderr.write(describe_opening(call.reason if call else "this command asks no server"))
         from engrams.build import open as open_engine
 
+        if drains and settings.chat.provider == "none" and settings.embed.provider in ("builtin", "null"):
+            settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
         engine = open_engine(settings, background=False, helped=True)
         try:
             yield engine, scope

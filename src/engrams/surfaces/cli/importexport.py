@@ -108,7 +108,7 @@ def export(
 
 def _import_files(options: GlobalOptions, files: list[str], plan: ImportOptions, *, wait: bool) -> list[dict[str, Any]]:
     results = []
-    with options.open() as (engine, scope):
+    with options.open(drains=wait) as (engine, scope):
         for file in files:
             try:
                 results.append(_import_file(engine, scope, file, plan, quiet=options.json))

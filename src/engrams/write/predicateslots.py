@@ -90,6 +90,7 @@ _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("got_divorced", ""): (("married_to", frozenset()), ("marital_status", frozenset(("married",)))),
     ("dating", ""): (("marital_status", frozenset(("single",))),),
     ("engaged_to", ""): (("marital_status", frozenset(("single",))), ("dating", frozenset())),
+    ("got_engaged", ""): (("marital_status", frozenset(("single",))),),
     ("sold", ""): (("has", frozenset()),),
     ("left", ""): (("works_at", frozenset()), ("studies_at", frozenset()), ("member_of", frozenset())),
 }  # fmt: skip
@@ -134,7 +135,7 @@ def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
     return False
 
 
-_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b", re.IGNORECASE)
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b|^at \d{1,2}$", re.IGNORECASE)
 _DATE = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b", re.IGNORECASE
 )

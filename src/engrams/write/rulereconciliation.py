@@ -125,7 +125,9 @@ def _reconcile_single(candidate: CandidateStatement, values: list[Record], other
     new = object_terms(candidate.object)
     latest = max(values, key=holds_until)
     old = object_terms(latest.object)
-    if new and old and new == old[: len(new)]:
+    # "At 9" is another time than "at 9:30", not a less exact one.
+    timed = new != old and classify_value(candidate.object) == "clock"
+    if new and old and new == old[: len(new)] and not timed:
         return ReconciliationResult("keep", candidate, (latest,), reason="less exact than known")
     if not new:
         return ReconciliationResult("add", candidate, reason="names no value")
@@ -138,7 +140,7 @@ def _reconcile_single(candidate: CandidateStatement, values: list[Record], other
         return ReconciliationResult(
             "add", candidate, until=max(until, begun) if begun else until, after=latest, reason="was so before what is known"
         )
-    if old and old == new[: len(old)] and not is_to_come(candidate):
+    if old and old == new[: len(old)] and not timed and not is_to_come(candidate):
         return ReconciliationResult("refine", candidate, tuple(values), reason="more exact")
     return ReconciliationResult("replace", candidate, (*values, *others), reason="one value at a time")
 

@@ -18,7 +18,9 @@ _COPULAS = word_set("is are was were am m s be isn aren ist sind war bin es son 
 _OWN = word_set(
     "my our mine ours your yours the a an mein meine unser unsere mi nuestro nuestra mon ma notre le la el der die das ein eine"
 )
-_FOLLOWING = word_set("version release draft update build edition entwurf fassung borrador gate room seat platform")
+# Of these a later one takes the place of the one before; of places, where somebody is.
+_FOLLOWING = word_set("version release draft update build edition entwurf fassung borrador")
+_PLACES = word_set("gate room seat platform desk locker raum platz salle sala")
 _SPEAKERS = word_set("i we he she they you ich wir er sie yo nosotros je nous il elle on")
 _DONE = word_set("paid sent got bought sold made met wrote found built shut took gave read cut hit began saw spent")
 _ABOUT = word_set("on for about of um uber sobre de sur")
@@ -77,5 +79,7 @@ def _is_object(words: list[str], at: int) -> bool:
     """True for "I paid invoice INV-17", "Mina works on PROJ-17"."""
     before = words[:at]
     if sum(map(str.isdigit, words[at])) < _LEAST_DIGITS or not _COPULAS.isdisjoint(before) or not _TO.isdisjoint(before[-2:]):
+        return False
+    if before[-1:] and before[-1] in _PLACES:
         return False
     return _is_done(before) or not _ABOUT.isdisjoint(before[-2:])

@@ -29,6 +29,7 @@ from engrams.write.rules.predicatetable import (
     RELATIONS,
     STOPS,
     TELLING,
+    TOOLS,
     VAGUE,
     VERBS,
     VerbSense,
@@ -57,14 +58,6 @@ _CAPITAL = frozenset(("leave", "quit", "visit", "attend", "speak"))
 _ABLE = word_set(
     "play speak swim drive cook read eat drink tolerate cycle ride sew knit code program type dance sing ski skate bake draw paint write"
 )
-# Moved to, but lived in by nobody.
-_NO_PLACES = word_set("""
-    postgres postgresql mysql mariadb sqlite mongodb redis bigquery snowflake slack discord zoom teams notion obsidian evernote jira
-    linear asana trello github gitlab bitbucket jenkins kubernetes docker podman terraform aws azure gcp cloudflare linux ubuntu
-    debian fedora windows macos android ios python rust typescript javascript kotlin react vue svelte angular django flask fastapi
-    vim neovim emacs helix zed vscode firefox chrome brave safari gmail outlook proton protonmail fastmail signal telegram whatsapp
-    scrivener figma
-    """)
 _EXAGGERATIONS = frozenset(("apparently", "basically", "practically"))
 _ALONE = word_set("retire graduate divorce relocate elope")
 
@@ -125,7 +118,7 @@ def _interpret_place(clause: EnglishClause, words: tuple[ClauseToken, ...], spee
         )
     if not place and prep and sense.category in ("home", "work"):
         place = _match_lower_place(rest[1:])
-    if place and sense.category == "home" and place[0].lower in _NO_PLACES:
+    if place and sense.category == "home" and place[0].lower in TOOLS:
         return None
     if not place or (clause.verb in _CAPITAL and not place[0].text[0].isupper() and not speech.is_lowercase):
         return None
@@ -354,6 +347,8 @@ def _interpret_going(clause: EnglishClause, words: tuple[ClauseToken, ...], _: U
     """Interpret ``I went camping``, ``I went to a concert``."""
     if not words or clause.tense not in ("past", "perfect", "present", "progressive"):
         return None
+    if diet := lifeevents.interpret_diet(clause, words):
+        return diet
     known = find_lemma(words[0].lower)
     if known and "ing" in known[1] and clause.tense != "progressive":
         name = "goes" if clause.tense == "present" else "went"
@@ -393,7 +388,7 @@ _SPECIAL: dict[str, _Special] = {
     "split": lifeevents.interpret_breakup,
     "switch": lifeevents.interpret_switch,
     "change": lifeevents.interpret_switch,
-    "move": lifeevents.interpret_switch,
+    **dict.fromkeys(("move", "migrate", "replace", "ditch", "drop", "swap"), lifeevents.interpret_switch),
     "retire": lifeevents.interpret_retirement,
     "join": lifeevents.interpret_joining,
     "think": _interpret_intent,

@@ -36,7 +36,7 @@ _ONE = frozenset(("team", "crew", "family", "boss", "manager"))
 _PAST = frozenset(("old", "former", "previous", "ex", "last", "first", "next"))
 _MONTHS = word_set("january february march april may june july august september october november december")
 _WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
-_MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop")
+_MOVES = word_set("change move extend push postpone reschedule update raise increase reduce shift delay switch bump drop cut lower set")
 
 
 def extract_attribute(clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]) -> CandidateStatement | None:
@@ -123,7 +123,9 @@ def _attribute_slot(owner: Sequence[ClauseToken], things: list[str], favorite: s
 def extract_changed_attribute(
     clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> CandidateStatement | None:
-    """Extract a changed attribute: ``the deadline was moved to June 10``."""
+    """Extract a changed attribute: ``the deadline was moved to June 10``.
+
+    ``times``: as found; a date without a year is the next one, whatever the verb's tense."""
     rest = clause.rest
     if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
         return None
@@ -136,7 +138,8 @@ def extract_changed_attribute(
     at = max((i for i, word in enumerate(rest) if word.lower == "to"), default=None)
     if at is None or at + 1 >= len(rest) or clause.negated:
         return None
-    made = extract_attribute(replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, times)
+    coming = clausedates.orient_times(times, speech.said_at, "present")
+    made = extract_attribute(replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, coming)
     if made is None:
         return None
     return replace(made, effect="changes", valid_from=speech.said_at, reason="rule attribute changed")
@@ -144,7 +147,8 @@ def extract_changed_attribute(
 
 def extract_inverse_attribute(clause: EnglishClause, text: str, speech: UtteranceContext) -> CandidateStatement | None:
     """Extract an inverted attribute: ``Kim is my manager now``."""
-    rest = trim_trailing(clause.rest)
+    begun = next((i for i, word in enumerate(clause.rest) if word.lower in ("since", "from")), len(clause.rest))
+    rest = trim_trailing(clause.rest[:begun])
     noun = rest[-1].lower if rest else ""
     if (
         clause.tense != "present"

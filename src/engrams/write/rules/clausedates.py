@@ -43,13 +43,14 @@ _PREPOSITION = re.compile(r"\b(on|in|at|since|until|till|by|from|during|for|of|b
 _VAGUE = frozenset(("recently", "lately", "the other day", "these days", "nowadays", "currently", "soon", "later", "earlier", "just now"))
 _DURATION = re.compile(
     (
-        r"\bfor (?:the (?:past|last) )?(?:about |over |almost |nearly |around |more than )?(\d{1,3}|an?|two|three|four|five|six"
+        r"\bfor (?:the (?:past|last) )?(?:about |over |almost |nearly |around |more than )?(\d{1,3}|half an?|an?|two|three|four|five|six"
         r"|seven|eight|nine|ten|twelve|fifteen|twenty) (day|week|month|year|decade)s?\b"
     ),
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"from\b.*\b(?:to|til|till|until)\b", re.IGNORECASE)
 _NUMBERS = {
+    "half a": 0.5,
     "a": 1,
     "an": 1,
     "two": 2,
@@ -218,7 +219,7 @@ def _shift(moment: datetime, match: re.Match[str], sign: int) -> datetime | None
     unit = match[2].lower()
     if unit in _DAYS:
         return moment + sign * timedelta(days=number * _DAYS[unit])
-    year, month = divmod(moment.year * 12 + moment.month - 1 + sign * number * _CALENDAR[unit], 12)
+    year, month = divmod(moment.year * 12 + moment.month - 1 + sign * int(number * _CALENDAR[unit]), 12)
     return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])) if 0 < year < 9999 else None
 
 

@@ -36,6 +36,8 @@ _PERSONAL = word_set("""
     wrote
     """)
 
+# In brief talk they stand without an article: "deadline got pushed to May 17".
+_BARE = word_set("appointment budget deadline exam fee interview launch meeting price release rent salary standup")
 _MOST_LEAD = 60
 """Maximum words of markers, times and names before a clause."""
 
@@ -54,9 +56,17 @@ def find_subject(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -
         return "other", (word,), at + 1
     if word.lower == "the":
         return match_possessed(words, at)
+    if word.lower in _BARE and _is_changed(words, at + 1):
+        return "other", (ClauseToken("the", "the", word.start, word.start), word), at + 1
     if word.text[0].isupper() and (word.lower in names or at == 0 or words[at - 1].lower in (",", "and", "but")):
         return _match_named(words, at, names)
     return None
+
+
+def _is_changed(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for ``was moved``, ``got pushed``, ``is now``."""
+    said = " ".join(word.lower for word in words[at : at + 2])
+    return said.partition(" ")[0] in ("moved", "changed", "was", "got", "has") or said in ("is now", "'s now", "went up", "went down")
 
 
 def _can_begin(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from engrams.write.rules.clausemeaning import (
 from engrams.write.rules.clauseparser import EnglishClause
 from engrams.write.rules.clausesubject import LEAD
 from engrams.write.rules.englishlexicon import ADVERBS, PREPOSITIONS, find_lemma, third_person
-from engrams.write.rules.predicatetable import CHATTER, JOBS, VAGUE
+from engrams.write.rules.predicatetable import CHATTER, DIETS, JOBS, TOOLS, VAGUE
 from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
@@ -49,13 +49,14 @@ def interpret_stopping(clause: EnglishClause, words: tuple[ClauseToken, ...]) ->
     return ClauseMeaning("likes", "preference", words, effect="ends", confidence=0.75, event=True, importance=0.6)
 
 
-def interpret_employment(words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
-    """Interpret a new job: ``a new job at X (as Y)``."""
+def interpret_employment(words: tuple[ClauseToken, ...], speech: UtteranceContext, *, accepted: bool = False) -> ClauseMeaning | None:
+    """Interpret a new job: ``a new job at X (as Y)``.
+    ``accepted``: an offer is one too."""
     at = next(
         (
             i
             for i, word in enumerate(words[:5])
-            if word.lower in ("job", "position", "role", "gig", "internship", "offer", "work", "working")
+            if word.lower in ("job", "position", "role", "gig", "internship", "work", "working") or (accepted and word.lower == "offer")
         ),
         None,
     )
@@ -128,6 +129,14 @@ def interpret_job_loss(clause: EnglishClause, words: tuple[ClauseToken, ...], sp
     return ClauseMeaning("works_at", "work", firm, "", "ends", True, 0.9, 0.8, event=True)
 
 
+_GOT = word_set("engaged divorced promoted accepted hired diagnosed admitted injured invited published certified licensed")
+
+
+def _is_busy(words: tuple[ClauseToken, ...]) -> bool:
+    """True for ``engaged in a debate``."""
+    return words[0].lower == "engaged" and len(words) > 2 and words[1].lower in ("in", "with") and words[2].text[0].islower()
+
+
 def interpret_getting(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     if not words or clause.tense not in ("past", "perfect", "progressive"):
         return None
@@ -150,20 +159,7 @@ def interpret_getting(clause: EnglishClause, words: tuple[ClauseToken, ...], spe
                 event=True,
             )
         return ClauseMeaning("plans_to", "plan", words, confidence=0.8)
-    if word in (
-        "engaged",
-        "divorced",
-        "promoted",
-        "accepted",
-        "hired",
-        "diagnosed",
-        "admitted",
-        "injured",
-        "invited",
-        "published",
-        "certified",
-        "licensed",
-    ):
+    if word in _GOT and not _is_busy(words):
         if word == "promoted" and len(words) > 2 and words[1].lower == "to":
             return ClauseMeaning("job", "work", words[2:], "", "changes", True, 0.9, 0.8, event=True)
         return ClauseMeaning(f"got_{word}", "event", words[1:], confidence=0.85, event=True, importance=0.7)
@@ -188,8 +184,17 @@ def interpret_getting(clause: EnglishClause, words: tuple[ClauseToken, ...], spe
     return None
 
 
+def interpret_diet(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> ClauseMeaning | None:
+    """Interpret a new diet: ``I went vegan``, ``I became a vegetarian``."""
+    if clause.tense not in ("past", "perfect") or clause.negated or len(words) != 1 or words[0].lower not in DIETS:
+        return None
+    return ClauseMeaning("diet", "health", words, "", "changes", confidence=0.9, importance=0.8, event=True)
+
+
 def interpret_becoming(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     body = words[1:] if words and words[0].lower in ("a", "an", "the") else words
+    if diet := interpret_diet(clause, body):
+        return diet
     if clause.tense not in ("past", "perfect") or clause.negated or not is_concrete(body):
         return None
     if head_noun(body) in JOBS:
@@ -211,19 +216,37 @@ def interpret_breakup(clause: EnglishClause, words: tuple[ClauseToken, ...], _: 
 
 
 def interpret_switch(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
-    """Interpret a replaced tool: ``I switched from Vim to Emacs``."""
-    start = next((i for i, word in enumerate(words) if word.lower == "from"), None)
-    end = next((i for i, word in enumerate(words) if word.lower == "to"), None)
-    if clause.tense not in ("past", "perfect") or clause.negated or (clause.verb != "switch" and clause.verb != "change"):
+    """Interpret a replaced tool: ``I switched from Vim to Emacs``.
+    Also ``we replaced Jira with Linear``."""
+    if clause.tense not in ("past", "perfect") or clause.negated:
         return None
-    new = cut_at_preposition(words[end + 1 :]) if end is not None and end + 1 < len(words) else ()
-    old = words[start + 1 : end if end and end > start else None] if start is not None else ()
-    if not is_concrete(new) or (words and words[0].lower not in ("from", "to", "over", "back")):
+    old, new = _find_replaced(words) if clause.verb in _REPLACING else _find_switched(words)
+    known = not TOOLS.isdisjoint(word.lower for word in (*old, *new))
+    if not is_concrete(new) or not (known or clause.verb in ("switch", "change")) or (clause.verb not in ("switch", "change") and not old):
         return None
     begun = ClauseMeaning("uses", "technical", new, "", "changes", True, 0.85, 0.6, event=True)
     if not is_concrete(old):
         return begun
     return ClauseMeaning("uses", "technical", old, "", "ends", True, 0.85, 0.6, event=True, extra=(begun,))
+
+
+_REPLACING = frozenset(("ditch", "drop", "replace", "swap"))
+
+
+def _find_switched(words: tuple[ClauseToken, ...]) -> tuple[tuple[ClauseToken, ...], tuple[ClauseToken, ...]]:
+    """Find what stands behind "from" and "to"."""
+    start = next((i for i, word in enumerate(words) if word.lower == "from"), None)
+    end = next((i for i, word in enumerate(words) if word.lower == "to"), None)
+    if words and words[0].lower not in ("from", "to", "over", "back"):
+        return (), ()
+    new = cut_at_preposition(words[end + 1 :]) if end is not None and end + 1 < len(words) else ()
+    return words[start + 1 : end if end and end > start else None] if start is not None else (), new
+
+
+def _find_replaced(words: tuple[ClauseToken, ...]) -> tuple[tuple[ClauseToken, ...], tuple[ClauseToken, ...]]:
+    """Find what stands before and behind "with" or "for"."""
+    at = next((i for i, word in enumerate(words) if word.lower in ("with", "for", "by")), len(words))
+    return words[:at], cut_at_preposition(words[at + 1 :])
 
 
 _TOOLED = frozenset(("build", "bundle", "compile", "format", "lint", "manage", "test"))
@@ -250,14 +273,14 @@ def interpret_retirement(clause: EnglishClause, words: tuple[ClauseToken, ...], 
 def interpret_age_reached(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     if clause.tense in ("past", "perfect", "present", "progressive") and words and words[0].text.isdigit() and int(words[0].text) <= 120:
         return ClauseMeaning("age", "identity", words[:1], words[0].text, "changes", confidence=0.9, importance=0.7, event=True)
-    return None
+    return interpret_diet(clause, words)
 
 
 def interpret_beginning(clause: EnglishClause, words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I started a job at X``, ``I started painting``."""
     if clause.tense not in ("past", "perfect", "progressive") or not words:
         return None
-    if job := interpret_employment(words, speech):
+    if job := interpret_employment(words, speech, accepted=clause.verb == "accept"):
         return job
     if words[0].lower in ("at", "with") and len(words) > 1 and (firm := match_proper_name(words[1:], speech.is_lowercase)):
         return ClauseMeaning("works_at", "work", firm, "", "changes", True, 0.85, 0.8, event=True)

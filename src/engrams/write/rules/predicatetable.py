@@ -261,3 +261,12 @@ ACRONYMS = word_set("""
     api apis css html js ui ux url urls sql dom http https json xml csv pdf ip id ids ssl tls dns cdn mvp seo crud orm cli ide cpu gpu ram
     pr qa ci cd db sdk app svg cors csrf get post put delete ok
     """)
+
+# Tools of software: moved to, but lived in by nobody.
+TOOLS = word_set("""
+    postgres postgresql mysql mariadb sqlite mongodb redis bigquery snowflake slack discord zoom teams notion obsidian evernote jira
+    linear asana trello github gitlab bitbucket jenkins kubernetes docker podman terraform aws azure gcp cloudflare linux ubuntu
+    debian fedora windows macos android ios python rust typescript javascript kotlin react vue svelte angular django flask fastapi
+    vim neovim emacs helix zed vscode firefox chrome brave safari gmail outlook proton protonmail fastmail signal telegram whatsapp
+    scrivener figma
+    """)

@@ -13,6 +13,7 @@ from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.rules import clausedates, factsentences
 from engrams.write.rules.actionverbs import interpret_action
+from engrams.write.rules.announcements import blank_announcements
 from engrams.write.rules.attributefacts import extract_attribute, extract_changed_attribute, extract_inverse_attribute
 from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.clauseparser import EnglishClause, drop_addressee, parse_clauses
@@ -120,7 +121,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
             found += coming
             continue
         found += [] if joke else _read_given_up(sentence, text, speech)
-        words = tokens(sentence.text, sentence.start)
+        words = tokens(blank_announcements(sentence.text), sentence.start)
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged or is_brief_leave(whole) or _is_supposed(text[sentence.start : whole.start], whole):
                 continue
@@ -198,7 +199,7 @@ def _read_given_up(sentence: TextSentence, text: str, speech: UtteranceContext) 
 def _read_clause(
     clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> list[CandidateStatement]:
-    times = clausedates.orient_times(times, speech.said_at, clause.tense, clause.verb)
+    told, times = times, clausedates.orient_times(times, speech.said_at, clause.tense, clause.verb)
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")
@@ -206,7 +207,7 @@ def _read_clause(
         and (owned := extract_attribute(clause, text, speech, times))
     ):
         return [owned]
-    if clause.person == "other" and (renewed := extract_changed_attribute(clause, text, speech, times)):
+    if clause.person == "other" and (renewed := extract_changed_attribute(clause, text, speech, told)):
         return [renewed]
     if clause.person == "other" and clause.owner[0].lower == "the":
         return []
@@ -347,10 +348,14 @@ def _resolve_validity(
     return (None if tense in ("past", "was", "used") else clausedates.duration_start(quote, said)), said
 
 
+# "I got an offer, not sure yet": rejects no value.
+_NO_VALUE = frozenset(("bad", "because", "even", "happy", "just", "only", "really", "so", "sure", "that", "too", "yet"))
+
+
 def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> CandidateStatement:
     """Read the rejected value of ``I live in Berlin, not Paris``."""
     after = [word for word in words if word.start >= clause.end]
-    if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and candidate.object:
+    if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and after[2].lower not in _NO_VALUE and candidate.object:
         body = after[2:]
         if body and body[0].lower in PREPOSITIONS | DETERMINERS:
             body = body[1:]

@@ -90,7 +90,8 @@ def stands_alone(
         return False
     if _points_away((*clause.owner[1:], *(word for word in rest if word.lower not in loosened)), text):
         return False
-    if (candidate.single and not (rest and rest[0].lower == "to")) or candidate.predicate == "turns":
+    changed = candidate.reason.endswith(" changed")
+    if (candidate.single and (changed or not (rest and rest[0].lower == "to"))) or candidate.predicate == "turns":
         return True
     if clause.verb == "play" and len(rest) == 2 and rest[0].lower == "the":
         rest = rest[1:]  # the oboe

@@ -298,3 +298,21 @@ def test_an_import_that_only_computes_starts_no_workers(
     assert any(name.startswith("engrams-worker") for name in names) == has_workers
     if not more:
         assert "Oslo" in engrams("list", "--kind", "fact", "--json").out
+
+
+def test_an_import_that_only_computes_learns_batch_by_batch(engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`import` learns from one batch of messages before it stores the next one; with `--no-wait` it stores them all first."""
+    from engrams.session.turningest import TurnIngester
+    from engrams.tend.extractionjob import ExtractionJobHandler
+
+    done: list[str] = []
+    write, run = TurnIngester.write, ExtractionJobHandler.run
+    monkeypatch.setattr(TurnIngester, "write", lambda *given, **more: (done.append("write"), write(*given, **more))[1])
+    monkeypatch.setattr(ExtractionJobHandler, "run", lambda *given: (done.append("learn"), run(*given))[1])
+    file = tmp_path / "chat.jsonl"
+    file.write_text(
+        "".join(f'{{"text": "I moved to town {number} of Spain.", "role": "user", "id": "{number}"}}\n' for number in range(501))
+    )
+    assert engrams("import", str(file), "--json").json["stored"] == 501
+    assert done == ["write", "learn", "write", "learn"]
+    assert {state for states in engrams("status", "--json").json["jobs"].values() for state in states} == {"done"}

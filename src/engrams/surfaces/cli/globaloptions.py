@@ -79,8 +79,8 @@ class GlobalOptions(HomeOptions):
     ) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
         """Open the engine; yield it with the scope.
         ``ends_sessions``: what was spoken here ends with this process; else a command is one step of a session that may go on.
-        ``needs_owner``: False where it concerns no one person. ``reads``: the command stores nothing. ``drains``: it runs all jobs itself,
-        so threads would only compete with it, unless they wait for models. In a server that runs this command for another process it is the
+        ``needs_owner``: False where it concerns no one person. ``reads``: the command stores nothing. ``drains``: it runs all jobs itself;
+        threads would only compete with it, unless they wait for models. In a server that runs this command for another process it is the
         server's engine."""
         from engrams.types import Scope
 
@@ -97,7 +97,7 @@ class GlobalOptions(HomeOptions):
             sys.stderr.write(describe_opening(call.reason if call else "this command asks no server"))
         from engrams.build import open as open_engine
 
-        if drains and settings.chat.provider == "none" and settings.embed.provider in ("builtin", "null"):
+        if drains and only_computes(settings):
             settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"workers": 0})})
         engine = open_engine(settings, background=False, helped=True)
         try:
@@ -126,6 +126,11 @@ class GlobalOptions(HomeOptions):
                 raise SettingsError(f"--set {text!r} names no setting." if sign else f"--set needs NAME=VALUE, not {text!r}.", hint=tip)
             found[name] = [part.strip() for part in value.split(",")] if isinstance(known[name], tuple) else value
         return found
+
+
+def only_computes(settings: Settings) -> bool:
+    """True where learning waits for no model."""
+    return settings.chat.provider == "none" and settings.embed.provider in ("builtin", "null")
 
 
 def new_app() -> typer.Typer:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import ConflictError, InputError
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app, only_computes
 from engrams.surfaces.cli.resultoutput import clean, emit, note, paint, print_table, say, show_progress
 from engrams.types import ImportOptions, Scope
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 app = new_app()
 
 _SHOWN = 10
+_WAIT = 3600.0
 _EMPTY: dict[str, Any] = {
     "id": "", "stored": 0, "existing": 0, "refused": 0, "edges": 0, "files": 0, "rejected": 0, "unstored": 0, "seconds": 0.0, "ignored": (),
 }  # fmt: skip
@@ -111,22 +112,32 @@ def _import_files(options: GlobalOptions, files: list[str], plan: ImportOptions,
     with options.open(drains=wait) as (engine, scope):
         for file in files:
             try:
-                results.append(_import_file(engine, scope, file, plan, quiet=options.json))
+                results.append(_import_file(engine, scope, file, plan, quiet=options.json, wait=wait))
             except InputError as problem:
                 if len(files) == 1:
                     raise
                 results.append({**_EMPTY, "file": file, "rejected": 1, "bad": [{"line": 0, "message": problem.message}], "scopes": {}})
         if wait and any(result["stored"] for result in results):
             with show_progress("learning from them", quiet=options.json) as bar:
-                engine.drain(3600, bar)
+                engine.drain(_WAIT, bar)
     return results
 
 
-def _import_file(engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: ImportOptions, *, quiet: bool) -> dict[str, Any]:
+def _import_file(
+    engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: ImportOptions, *, quiet: bool, wait: bool
+) -> dict[str, Any]:
     start = time.perf_counter()
+    # Without models and workers, what a batch says is learned right after it is stored, while its texts are in every cache.
+    learns = wait and only_computes(engine.settings) and not engine.settings.jobs.workers
     with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar(done, total)
+            if learns:
+                engine.work.drain(_WAIT)
+
         source = file if file == "-" else Path(file)
-        report = engine.imports.load(source, Scope.of(scope), plan, bar)
+        report = engine.imports.load(source, Scope.of(scope), plan, advance)
     bad = [{"line": line, "message": message} for line, message in report.bad]
     return {"file": file, **asdict(report), "bad": bad, "seconds": round(time.perf_counter() - start, 3)}
 

@@ -11,7 +11,7 @@ import engrams
 from engrams import AsOf, MemoryEngine
 from engrams.surfaces.cli.main import main
 from engrams.testing import SettableClock
-from engrams.types import Kind, Status
+from engrams.types import Kind, Record, Status
 
 ANN = ("user", "ann")
 
@@ -35,10 +35,14 @@ def tell(memory: MemoryEngine, clock: SettableClock, *texts: str) -> None:
     assert memory.drain(30)
 
 
-def values(memory: MemoryEngine, **fields: AsOf) -> list[str]:
-    """Objects of what is so now, or as of another time."""
-    found = memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records
-    return [one.object for one in found if one.meta.get("polarity", True)]
+def facts(memory: MemoryEngine, **fields: AsOf) -> list[Record]:
+    """What is so now, or as of another time, without denials."""
+    return [one for one in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records if one.meta.get("polarity", True)]
+
+
+def values(memory: MemoryEngine) -> list[str]:
+    """Objects of what is so now."""
+    return [one.object for one in facts(memory)]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,12 @@ def values(memory: MemoryEngine, **fields: AsOf) -> list[str]:
         ("I live in Rome.", "I moved to Naples.", "I was joking, I did not move to Naples"),
         ("I live in Rome.", "I moved to Naples.", "Just kidding, I didn't move to Naples!"),
         ("I live in Rome.", "I moved to Naples, Italy.", "sorry, I haven't moved to Naples after all"),
+        ("I live in Rome.", "I moved to Naples.", "nvm, not moving to Naples after all"),
+        ("I live in Rome.", "I moved to Naples.", "We ended up not moving to Naples"),
+        ("I live in Rome.", "I moved to Naples.", "I lied about moving to Naples"),
+        ("I live in Rome.", "I moved to Naples.", "I didn't move after all."),
+        ("I work at Acme.", "I left Acme.", "just kidding, I didn't leave Acme!"),
+        ("I have a bike.", "I sold my bike.", "I didn't sell my bike after all."),
         ("I work at Acme.", "I started at Globex.", "nvm, I didn't start at Globex after all"),
         ("I work at Acme.", "I got a new job at Globex.", "Scratch that, I didn't get the job at Globex."),
         ("I work at Acme.", "I quit Acme.", "I was kidding, I did not quit Acme."),
@@ -60,17 +70,17 @@ def values(memory: MemoryEngine, **fields: AsOf) -> list[str]:
 def test_a_denied_event_never_was(memory: MemoryEngine, clock: SettableClock, before: str, event: str, denial: str) -> None:
     """The value before it is current again, with the message that told it."""
     tell(memory, clock, before)
-    known, then = values(memory), clock()
+    known, then = [one.id for one in facts(memory)], clock()
     tell(memory, clock, event)
-    assert values(memory) != known or "quit" in event
+    assert [one.id for one in facts(memory)] != known
     changed = clock()
     tell(memory, clock, denial)
-    assert values(memory) == known
+    assert [one.id for one in facts(memory)] == known
     hits = {hit.record.text: hit for hit in memory.search(before, scope=ANN).hits}
     assert (hits[before].status, hits[before].outdated) == (Status.ACTIVE, None)
     assert event not in hits or hits[event].status is Status.SUPERSEDED
-    assert values(memory, as_of=AsOf(valid=clock(), known=then)) == known
-    assert values(memory, as_of=AsOf(valid=clock(), known=changed)) != []
+    assert [one.id for one in facts(memory, as_of=AsOf(valid=clock(), known=then))] == known
+    assert facts(memory, as_of=AsOf(valid=clock(), known=changed))
 
 
 @pytest.mark.parametrize(
@@ -86,6 +96,9 @@ def test_a_denied_event_never_was(memory: MemoryEngine, clock: SettableClock, be
         "She said I didn't move to Naples.",
         "I didn't move to Naples lol jk",
         "I didn't move to Palermo.",
+        "I'm not joking about moving to Naples",
+        "He lied about moving to Naples",
+        "I didn't move for an hour.",
     ],
 )
 def test_what_denies_no_event(memory: MemoryEngine, clock: SettableClock, text: str) -> None:

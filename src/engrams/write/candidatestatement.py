@@ -79,7 +79,8 @@ class CandidateStatement:
     @property
     def denies_event(self) -> bool:
         """True where rules read that something did not happen: "I didn't move"."""
-        return not self.polarity and self.effect in ("changes", "ends") and self.extractor == "rules"
+        event = self.effect in ("changes", "ends") or self.predicate in ("left", "sold")
+        return event and not self.polarity and self.extractor == "rules"
 
     @property
     def key(self) -> str:

@@ -15,7 +15,7 @@ def find_denied(candidate: CandidateStatement, known: Sequence[Record]) -> list[
     """Find the open statements of the event that a candidate denies.
 
     "I didn't move to Naples" denies "I moved to Naples", not "I live in Naples"."""
-    return [
+    found = [
         record
         for record in known
         if is_same_slot(candidate, record)
@@ -23,14 +23,15 @@ def find_denied(candidate: CandidateStatement, known: Sequence[Record]) -> list[
         and not is_announced(record, candidate)
         and _tells_of_event(candidate, record)
     ]
+    return found if object_terms(candidate.object) else sorted(found, key=lambda record: record.telling_key)[-1:]
 
 
 def _tells_of_event(candidate: CandidateStatement, record: Record) -> bool:
     said, told = object_terms(candidate.object), object_terms(record.object)
     most = min(len(said), len(told))
-    if candidate.effect == "ends":
-        return is_ending(record) and said[:most] == told[:most]
-    return bool(record.meta.get("event")) and not is_ending(record) and most > 0 and said[:most] == told[:most]
+    ends = candidate.effect == "ends"
+    event = is_ending(record) if ends else bool(record.meta.get("event")) or candidate.effect == "states"
+    return event and ends == is_ending(record) and said[:most] == told[:most]
 
 
 def retract_denied(candidate: CandidateStatement, denied: list[Record], ended: Iterable[Record]) -> ReconciliationResult:

@@ -231,8 +231,7 @@ def reconcile_candidate(
         return ReconciliationResult("add", candidate, reason="reconcile off")
     near = find_nearest([(candidate, record)], deps)[0] if nearest is None else nearest
     known = _known_statements(candidate, record, near, deps, changes)
-    if candidate.denies_event:
-        denied = find_denied(candidate, known)
+    if candidate.denies_event and ((denied := find_denied(candidate, known)) or candidate.effect != "states"):
         return retract_denied(candidate, denied, _find_ended(denied, record, deps, changes) if denied else ())
     synonyms: tuple[Record, ...] = ()
     if deps.embedder is not None and has_synonyms(candidate, deps.embedder):

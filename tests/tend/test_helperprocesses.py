@@ -35,6 +35,7 @@ LINES = (
     "Actually it's {city}, not {other}.", "We no longer meet on day {number}; we meet in {city} instead.",
 )  # fmt: skip
 MANY = 480
+ROLES = ("user", "assistant")
 
 
 def write_file(folder: Path) -> Path:
@@ -187,6 +188,25 @@ def test_an_import_that_is_stopped_goes_on(how: signal.Signals, tmp_path: Path) 
         facts = memory.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=1000).records
         assert len({(fact.text, fact.valid_from) for fact in facts}) == len(facts) > 20
         assert memory.check()["ok"]
+
+
+def test_an_import_of_many_short_conversations_has_a_helper(tmp_path: Path, asked: list[HelperProcess]) -> None:
+    """Jobs of few messages each, one after the other, are worth a helper together."""
+    file = tmp_path / "turns.jsonl"
+    lines = [{"id": f"t{n}", "text": f"I moved to {CITIES[n % 8]} in {1990 + n % 30}.", "conversation": f"c{n // 24}"} for n in range(MANY)]
+    file.write_text("".join(json.dumps({**line, "role": ROLES[n % 2], "session": "s"}) + "\n" for n, line in enumerate(lines)))
+    with engrams.open(home=tmp_path / "home", jobs__workers=0, jobs__processes=2) as memory:
+        assert memory.load(file, scope=ANN, progress=lambda _done, _total: memory.work.drain(300)).stored == MANY
+    assert len(asked) > 2
+
+
+def test_rare_work_has_no_helper(monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]) -> None:
+    """Little work now and then starts none, however much it is in a day."""
+    monkeypatch.setattr(helperprocesses, "_IDLE", 0.0)
+    helpers = HelperProcesses(2)
+    for _ in range(30):
+        assert [*helpers.map_ahead(double, [("", number) for number in range(100)], 100)] == [("", 2 * number) for number in range(100)]
+    assert not asked
 
 
 def double(number: int) -> int:

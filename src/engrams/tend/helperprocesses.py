@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engrams.tend.helperprocess import HelperProcess
 
 _FEWEST, _SOME = 400, 20
-"""Messages for which helpers are started, and for which those that run are asked."""
+"""Messages, of pieces of work one after the other, for which helpers are started; those of a piece for which one is asked."""
 _AHEAD = 8
 """Answers that may wait for their turn, for each helper."""
 _IDLE, _PATIENCE = 20.0, 60.0
@@ -44,7 +44,7 @@ class HelperProcesses:
         """Helpers at most."""
         self._helpers: list[HelperProcess] = []
         self._lock = Lock()
-        self._owner, self._used = os.getpid(), time.monotonic()
+        self._owner, self._used, self._recent = os.getpid(), time.monotonic(), 0
         register_cache(self)
 
     def map_ahead(
@@ -78,7 +78,7 @@ class HelperProcesses:
 
     def _find(self, size: int) -> list[HelperProcess]:
         """Return the helpers for work of this size, started where it pays."""
-        if not self.number or size < (_SOME if self._helpers else _FEWEST):
+        if not self.number or size < _SOME or not (self._helpers or self._is_much(size)):
             return []
         from engrams.tend.helperprocess import HelperProcess
 
@@ -91,6 +91,13 @@ class HelperProcesses:
                 self._helpers.append(HelperProcess())
         self._used = time.monotonic()
         return [*self._helpers]
+
+    def _is_much(self, size: int) -> bool:
+        """True where work, with what came right before, pays for helpers."""
+        now = time.monotonic()
+        self._recent = size + (self._recent if now - self._used < _IDLE else 0)
+        self._used = now
+        return self._recent >= _FEWEST
 
     def _await_rest(self, seconds: float) -> None:
         """End the helpers once nobody has used them for a while."""

@@ -2,7 +2,7 @@
 
 # ruff: noqa: B018, F821, SLF001
 
-# Called by Python, pydantic, http.server, typer, anyio, prometheus, psycopg, onnxruntime, pickle, PyYAML, uvicorn or
+# Called by Python, pydantic, http.server, typer, anyio, mcp, prometheus, psycopg, onnxruntime, pickle, PyYAML, uvicorn or
 # watchfiles under these names.
 _._sync_gen
 _.__dir__
@@ -41,6 +41,7 @@ _.on_body
 _.pause_writing
 _.resume_writing
 _.handle_async_request
+_.run_stdio_async
 
 # Tools of MCP profiles: the server finds the class by its profile and registers its public methods.
 PlainVerbTools

@@ -53,12 +53,12 @@ def detect(origin: Origin) -> Format:
     """Tell whose database it is by its tables. InputError: nobody's known here."""
     with _open_database(origin) as database:
         tables = _list_tables(database)
+    if "records" in tables and "outbox" in tables:
+        raise InputError("It is a database of engrams.", hint=_OWN)
     if {"claims", "episodes"} <= tables:
         return "memvara"
     if "points" in tables or "history" in tables:
         return "mem0"
-    if "records" in tables and "outbox" in tables:
-        raise InputError("It is a database of engrams.", hint=_OWN)
     raise InputError("It is a SQLite database, not text, and of no memory that is known here.", hint=_KNOWN)
 
 

@@ -159,3 +159,12 @@ def test_a_vault_is_written_anew(filled: Any, tmp_path: Path) -> None:
     other.mkdir()
     (other / "x.md").write_text("mine")
     assert filled("export", str(other), "--format", "obsidian").code == 1
+
+
+def test_a_database_of_engrams_is_no_export(engrams: Any, home: Path) -> None:
+    """To import memory's own file is refused with the commands that move it."""
+    engrams("add", "The gate is green.")
+    done = engrams("import", str(home / "memory.db"))
+    assert done.code == 1
+    assert "It is a database of engrams." in done.err
+    assert "engrams backup" in done.err

@@ -40,6 +40,34 @@ async def test_a_process(home: Path, era: Era) -> None:
         assert (await call(memory, "memory_list"))["memories"] == []
 
 
+def test_half_a_character_is_answered(home: Path) -> None:
+    """A request with a lone surrogate, as of an emoji that was cut, is answered with a question mark for it; one that is no JSON is not."""
+
+    def ask(number: int, method: str, **params: object) -> str:
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    added = ask(2, "tools/call", name="memory_add", arguments={"text": "The gate is green \ud83d"})
+    found = ask(3, "tools/call", name="memory_search", arguments={"query": "gate \ud83d"})
+    begun = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    lines = [ask(1, "initialize", **client), begun, "\\ud83d no JSON", added, found]
+    with subprocess.Popen(
+        [*ENGRAMS, "mcp", "--home", str(home), "--user", "ann"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        answers = {}
+        for line in lines:
+            server.stdin.write(line + "\n")
+            server.stdin.flush()
+            if "id" in json.loads(line if line.startswith("{") else "{}"):
+                answer = json.loads(server.stdout.readline())
+                answers[answer["id"]] = json.dumps(answer)
+        server.stdin.close()
+    assert "stored" in answers[2]
+    assert "The gate is green ?" in answers[3]
+
+
 @pytest.mark.slow
 async def test_the_project_of_a_folder(home: Path, tmp_path: Path) -> None:
     """`engrams mcp --project .` serves the project of the folder that it starts in; the hook and commands there share its memory."""

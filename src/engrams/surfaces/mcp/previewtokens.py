@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from engrams.errors import ConflictError, InputError
+from engrams.ports import SharedTable
 from engrams.surfaces.mcp.scopedengine import ScopedEngine
 from engrams.types import Record
 
@@ -22,7 +23,11 @@ class PreviewTokens:
 
     def __init__(self, bound: ScopedEngine, preview: str) -> None:
         self._bound, self._preview = bound, preview
-        self._issued = bound.engine.peers.table(preview, _MOST)
+
+    @property
+    def _issued(self) -> SharedTable:
+        """Tokens by owner; not before the first preview, which opens memory."""
+        return self._bound.engine.peers.table(self._preview, _MOST)
 
     def issue(self, records: Sequence[Record]) -> str:
         """Issue a token for these memories as they are now."""

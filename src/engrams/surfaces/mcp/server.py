@@ -33,6 +33,7 @@ from engrams.surfaces.mcp.forgettools import ForgetTools
 from engrams.surfaces.mcp.resources import MemoryResources
 from engrams.surfaces.mcp.resourcewatcher import ResourceWatcher
 from engrams.surfaces.mcp.scopedengine import LazyEngine, ScopedEngine
+from engrams.surfaces.mcp.stdiotransport import open_stdio
 from engrams.types import Scope
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class StrictMcpServer(MCPServer[Any]):
             if isinstance(fault.__cause__, EngramsError):
                 raise fault.__cause__ from None
             raise
+
+    async def run_stdio_async(self) -> None:
+        low = self._lowlevel_server
+        async with open_stdio() as (read, write):
+            await low.run(read, write, low.create_initialization_options())
 
     async def list_tools(self) -> list[Tool]:
         found = await super().list_tools()

@@ -42,6 +42,7 @@ def told(home: Path, *texts: str) -> MemoryEngine:
         ("My name is Ann.", "I was called Beth as a kid."),
         ("My sister is married to Tom.", "My sister was married to Bob from 2003 to 2010."),
         ("I live in Rome.", "In 2009 I moved to Madrid for a year."),
+        ("I live in Rome.", "I moved to Oslo in May for three months."),
         ("I work at Acme.", "I started at Globex in 2009 for two years."),
     ],
 )
@@ -60,6 +61,7 @@ def test_a_past_value_ends_nothing(home: Path, today: str, past: str) -> None:
         ("In 2009 I moved to Madrid for a year.", 2009, 2010),
         ("I moved to Madrid from 2003 to 2005.", 2003, 2006),
         ("Ten years ago I moved to Madrid for two years.", 2016, 2018),
+        ("I relocated to Madrid for two years back in 2012", 2012, 2014),
     ],
 )
 def test_a_stay_that_is_over(home: Path, before: tuple[str, ...], text: str, begun: int, ended: int) -> None:

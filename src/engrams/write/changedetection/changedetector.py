@@ -74,14 +74,14 @@ class ChangeDetector:
 
         A statement that says something else besides is only marked; of its facts, those of the words that end are closed or marked too.
         Where a rule has ended one of its facts already, the others still hold, and nothing is marked.
-        That something did not happen ends nothing but what told of it."""
+        That something did not happen ends nothing but what told of it, and a past that was over ends nothing."""
         facts = self._find_facts([one for record, detected in detection if detected for one in (record, *(each.old for each in detected))])
         for record, detected in detection:
             self._end(record, detected, changes, facts)
 
     def _end(self, record: Record, detected: Sequence[DetectedChange], changes: DigestChangeSet, facts: _Facts) -> None:
         told = facts[record.id] if detected else ()
-        if told and all(map(is_denial, told)):
+        if told and all(is_denial(fact) or _was_over(fact, record) for fact in told):
             return
         for found in detected:
             said = changes.add_stored(facts[found.old.id])
@@ -236,6 +236,11 @@ def _is_long_past(told: Sequence[Record], old: Record) -> bool:
         and fact.valid_from < old.recorded_at - _YEARS
         for fact in told
     )
+
+
+def _was_over(fact: Record, said: Record) -> bool:
+    """True for a value that ended before it was told."""
+    return fact.status is Status.SUPERSEDED and fact.valid_to is not None and fact.valid_to <= said.recorded_at and not fact.superseded_by
 
 
 def _is_earlier(old: Record, new: Record) -> bool:

@@ -67,6 +67,7 @@ _NUMBERS = {
     "twenty": 20,
 }
 _PAST_AGE = re.compile(r"(?:the )?\d{3}0s")
+_FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _ARRANGES = frozenset(("book", "enroll", "register", "reserve", "sign"))
 _TAKES = re.compile(r"in (?:\w+ ){1,2}(?:second|minute|hour)s?", re.IGNORECASE)
@@ -102,6 +103,8 @@ def _names_thing(span: TimeSpan, text: str) -> bool:
     before, end = text[max(0, span.at - 40) : span.at], span.at + len(span.text)
     if _BEARS_DATE.search(before) or (_PAST_AGE.fullmatch(span.text) and _FROM.search(before)):
         return True  # "a letter dated May 2", "a book from the 1900s"
+    if _FOR.search(before) and span.text.lower().endswith(" back"):
+        return True  # "for two years back in 2012"
     if span.grain == "season":
         return not _LEAN.search(span.text) and _THING.match(text, end) is not None
     if _ROMANCE_DAY.fullmatch(span.text):

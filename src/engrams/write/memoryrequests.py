@@ -131,13 +131,21 @@ _CONTROL = late_pattern(
     r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
     r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
 )
+# Every request about memory holds one of them.
+_CONTROLLING = (
+    "forget", "memor", "record", "remember", "recall", "store", "save ", "log ", "keep ", "you know", "have you ", "everything you ",
+    "vergiss", "losche", "merk dir", "uber mich", "olvida", "guardes", "recuerd", "sabes", "oublie", "retiens", "garde pas", "sais-tu",
+    "忘", "记", "保存",
+)  # fmt: skip
 _NEVER_FORGET = late_pattern(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
 
 
 def is_control(text: str) -> bool:
     """True for a request about memory itself, such as "forget that"."""
     folded = fold(text[:2000])
-    return bool(_CONTROL.search(_NEVER_FORGET.sub(" ", folded)))
+    if "forget" in folded or "忘" in folded:
+        folded = _NEVER_FORGET.sub(" ", folded)
+    return holds_any(folded, _CONTROLLING) and _CONTROL.search(folded) is not None
 
 
 def forbids_storage(text: str) -> bool:

@@ -29,7 +29,7 @@ class _CueTable:
     """Lookup of cue words by word, stem, phrase and string.
 
     ``lengths``: numbers of words of the phrases that begin with a word; ``widest``: characters of the longest string.
-    ``gapped``: patterns, each with letters that it begins with."""
+    ``gapped``: patterns, each with the longest letters that it needs."""
 
     words: Mapping[str, tuple[int, ...]]
     stems: Mapping[str, tuple[int, ...]]
@@ -48,8 +48,8 @@ def _load_table() -> _CueTable:
     for place, cue in enumerate((*_CUES.values(), *_TOPICS.values())):
         for word in cue["words"]:
             if " " in word and ("*" in word or "?" in word):
-                lead = re.split(r"[ *?]", word)[0]
-                gapped.append((place, lead, re.compile(r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*"))))
+                needed = max(re.split(r"[ *?]", word), key=len)
+                gapped.append((place, needed, re.compile(r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*"))))
                 continue
             table, key = (phrases, word) if " " in word else (stems, word[:-1]) if word.endswith("*") else (words, word)
             table[key] = (*table.get(key, ()), place)
@@ -90,8 +90,9 @@ def count_cues(folded: str) -> list[int]:
         for length in known[1]:
             for place in table.phrases.get(" ".join(words[at : at + length]), ()) if at + length <= len(words) else ():
                 counts[place] += 1
-    for place, lead, pattern in table.gapped:
-        counts[place] += lead in folded and bool(pattern.search(folded))
+    for place, needed, pattern in table.gapped:
+        if needed in folded and pattern.search(folded):
+            counts[place] += 1
     if not folded.isascii() and _HAN.search(folded):
         for at in range(min(len(folded), _MOST_WORDS)):
             for size in range(1, min(table.widest, len(folded) - at) + 1):

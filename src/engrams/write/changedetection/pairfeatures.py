@@ -325,7 +325,7 @@ def _weigh_words(clause: MessageClause, rarity: Mapping[str, float], weights: di
 
 def _shape(text: str) -> tuple[float, ...]:
     end = text.rstrip()[-3:]
-    unspaced = any(is_unspaced(char) for char in text[:6])
+    unspaced = not text.isascii() and any(is_unspaced(char) for char in text[:6])
     return (
         float(bool(_QUESTION.search(text))), float(bool(_QUESTION.search(end))), float(bool(_LAUGH.search(text.lower()))),
         float(bool(_JOY.search(text))), float(unspaced), float(text[:1].isupper()), float(text.count(":") > 0), float(text.count("!") > 0),

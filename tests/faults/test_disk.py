@@ -10,6 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import httpx2
 import pytest
 
 import engrams
@@ -219,3 +220,20 @@ def test_a_file_where_the_home_should_be_is_an_error_that_says_so(home: Path) ->
     with pytest.raises(StoreError) as caught, engrams.open(home=home) as memory:
         memory.add("Nowhere to go", scope=OWNER)
     assert caught.value.hint
+
+
+def test_a_server_starts_where_no_file_can_be_made_beside_memory(home: Path) -> None:
+    """It answers searches though the note of its address cannot be written, says so, and leaves nothing of the attempt."""
+    with engrams.open(home=home) as memory:
+        memory.add("The spare key is under the blue flowerpot", scope=OWNER)
+    (home / "serve.json").mkdir()
+    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "alice", "--home", str(home)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = next(word for word in server.stdout.readline().split() if word.startswith("http"))
+        found = httpx2.post(f"{url}/search", json={"query": "spare key"}, timeout=30).json()
+        server.terminate()
+        _, told = server.communicate(timeout=60)
+    assert "blue flowerpot" in found["hits"][0]["memory"]["text"]
+    assert "serve.json was not written" in told
+    assert not list(home.glob("serve.[0-9]*"))

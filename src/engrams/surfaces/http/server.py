@@ -245,7 +245,7 @@ def address(listener: socket.socket) -> str:
 def noted_address(settings: Settings, url: str) -> Iterator[None]:
     """Note in the home which address serves it, and with which models.
 
-    Only a loopback address is noted, and nothing while incognito."""
+    Only a loopback address is noted, and nothing while incognito. Without room for it, commands do not find the server, which reads."""
     note = settings.home.expanduser() / "serve.json"
     if settings.incognito or not is_loopback(urlsplit(url).hostname or ""):
         yield
@@ -253,8 +253,12 @@ def noted_address(settings: Settings, url: str) -> Iterator[None]:
     note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = note.with_suffix(f".{os.getpid()}")
     models = [settings.embed.provider, settings.embed.model, settings.serve.upstream.rpartition("@")[2]]
-    fresh.write_text(json.dumps({"url": url, "pid": os.getpid(), "models": models}), "utf-8")
-    fresh.replace(note)
+    try:
+        fresh.write_text(json.dumps({"url": url, "pid": os.getpid(), "models": models}), "utf-8")
+        fresh.replace(note)
+    except OSError as problem:
+        fresh.unlink(missing_ok=True)
+        sys.stderr.write(f"{note} was not written, so that commands do not ask this server: {problem.strerror}\n")
     try:
         yield
     finally:

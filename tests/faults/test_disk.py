@@ -78,10 +78,12 @@ def test_a_full_disk_is_an_error_that_says_so(home: Path) -> None:
     assert "There was room for this" in texts(home)
 
 
-def test_memory_is_read_while_no_file_can_grow(home: Path) -> None:
-    """On a disk without room for a log's index, searches, contexts and lists are answered; then the next write works again."""
+@pytest.mark.parametrize("vault", [False, True])
+def test_memory_is_read_while_no_file_can_grow(home: Path, vault: bool) -> None:
+    """On a disk without room for a log's index, searches, contexts and lists are answered; then the next write works again.
+    So it is where memory is in files, too."""
     pytest.importorskip("resource")
-    with engrams.open(home=home) as memory:
+    with engrams.open(home=home, vault__enabled=vault) as memory:
         memory.add("The spare key is under the blue flowerpot", scope=OWNER)
     told = script(
         home,
@@ -91,7 +93,7 @@ def test_memory_is_read_while_no_file_can_grow(home: Path) -> None:
             memory.search("warm", scope=OWNER)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         error = ""
-        with engrams.open(home=home, jobs__workers=0) as memory:
+        with engrams.open(home=home, jobs__workers=0, vault__enabled=sys.argv[2] == "True") as memory:
             found = [hit.record.text for hit in memory.search("spare key", scope=OWNER).hits]
             context = memory.context("spare key", scope=OWNER).text
             listed = len(memory.list(scope=OWNER).records)
@@ -104,6 +106,7 @@ def test_memory_is_read_while_no_file_can_grow(home: Path) -> None:
             after = len(memory.search("spare key", scope=OWNER).hits)
         print(json.dumps({"found": found, "context": context, "listed": listed, "error": error, "after": after}))
         """,
+        str(vault),
     )
     assert told["found"] == ["The spare key is under the blue flowerpot"]
     assert "blue flowerpot" in str(told["context"])

@@ -72,17 +72,25 @@ class Vault:
     def start(self, work: VaultWorkers | None = None) -> None:
         """Apply what changed meanwhile, write missing files, and watch if set.
 
-        A vault that is not there is no error for whoever opens memory: the job that writes to it fails visibly."""
+        A vault that is not there, or has no room, is no error for whoever opens memory: the job that writes to it fails visibly."""
         self._work = work
-        try:
-            if self.parts.state.exists or self.parts.disk.root.is_dir():
-                self.start_report = self.sync()
-        except StoreError as problem:
-            self._warn_once(problem)
-        if self.parts.state.get_fact(COMPLETE) != "1" and self.parts.store.scopes(None):
-            self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
+        for step in (self._sync_known, self._plan_missing):
+            try:
+                step()
+            except StoreError as problem:
+                self._warn_once(problem)
         if self.parts.settings.watch in ("auto", "poll"):
             self.watch()
+
+    def _sync_known(self) -> None:
+        """Synchronise a vault that is there."""
+        if self.parts.state.exists or self.parts.disk.root.is_dir():
+            self.start_report = self.sync()
+
+    def _plan_missing(self) -> None:
+        """Plan to write what has no file yet."""
+        if self.parts.state.get_fact(COMPLETE) != "1" and self.parts.store.scopes(None):
+            self.parts.store.enqueue([JobSpec(TOPIC, TOPIC)], self.parts.clock())
 
     def wake(self) -> None:
         """Wake the workers, once for writes that come together."""

@@ -218,8 +218,8 @@ class Crowd:
                 try:
                     client.start()
                     watch_as(world, ask_mcp(client), owner)
-                except BrokenPipeError:
-                    return
+                except (BrokenPipeError, json.JSONDecodeError):
+                    return  # killed, perhaps within a line
 
         server = spawn(serve, self.failed)
         client = spawn(work, self.failed)

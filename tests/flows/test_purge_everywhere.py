@@ -197,3 +197,18 @@ def git_texts(home: Path) -> str:
     """All objects of the vault's repository."""
     told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
     return subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.decode("utf-8", "replace")
+
+
+def test_a_long_text_goes_from_the_note_of_the_day(home: Path) -> None:
+    """The end of a conversation notes its messages by day, long ones cut; a purge takes the cut lines too."""
+    said = [f"Parcel q{n}x waits in the hall. " + " ".join(f"shelf{n}{k}" for k in range(60)) for n in range(3)]
+    with open_home(home) as engine:
+        ids = [engine.add(Turn(text, session="s1"), scope=ANN).id for text in said]
+        engine.sessions.end("s1", scope=ANN)
+        engine.drain()
+        (note,) = (home / "vault/memory").rglob("*.md")
+        assert "q0x" in note.read_text() and "q1x" in note.read_text() and "…" in note.read_text()
+        engine.purge(ids[1], scope=ANN)
+        assert "q1x" not in note.read_text() and "q0x" in note.read_text()
+        hits = engine.search("Where is parcel q1x?", scope=ANN, limit=50).hits
+        assert hits and not [hit for hit in hits if "q1x" in hit.record.text]

@@ -11,7 +11,7 @@ from engrams.errors import ModelError
 from engrams.ports import DAILY, DREAM, ChatModel, Job, NoteFlushRequest, OutboxEntry, RecordQuery, ScopeReach
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.types import Record, Scope, Status
-from engrams.vault.dailynotes import VaultDailyNoteWriter
+from engrams.vault.dailynotes import VaultDailyNoteWriter, one_line
 from engrams.vault.dreamconsolidation import PAUSE, DreamPlan, DreamRunner
 from engrams.vault.fileimport import VaultFileImporter
 from engrams.vault.filewriter import VaultFileWriter
@@ -70,6 +70,7 @@ class DailyNoteJobHandlers:
     def scrub_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
         """Remove lines that repeat purged texts, and words; count the files."""
         texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
+        cut = tuple(line.casefold() for line in (one_line(record.text) for record in records) if line.endswith("…"))
         long = [word for word in words if len(word) >= LEAST]
         short = [word for word in (*words, *(record.text.strip() for record in records)) if 0 < len(word) < LEAST]
         ids = {record.id for record in records}
@@ -86,7 +87,8 @@ class DailyNoteJobHandlers:
                 parts.state.touch([(path, {"does": "purge"})])
                 parts.disk.remove(path)
             else:
-                said = [(line, any(text in " ".join(line.split()).casefold() for text in texts)) for line in told.split("\n")]
+                lines = [(line, " ".join(line.split()).casefold()) for line in told.split("\n")]
+                said = [(line, plain.endswith(cut) or any(text in plain for text in texts)) for line, plain in lines]
                 # The mark in a conflict file tells that its name has to go too.
                 kept = [REMOVED if gone else line for line, gone in said if aside or not gone]
                 rest = redact_short(redact("\n".join(kept), long), short)

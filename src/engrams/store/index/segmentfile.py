@@ -204,11 +204,11 @@ def _describe_state(file: FileIO) -> bytes:
     if sys.platform != "linux":
         return b""
     try:
-        start = _STARTED.read_text("ascii").strip()
+        start = _STARTED.read_bytes().strip()
     except OSError:
         return b""
     state = os.fstat(file.fileno())
-    return f"{start} {state.st_ino} {state.st_size} {state.st_mtime_ns}".encode()
+    return start + f" {state.st_ino} {state.st_size} {state.st_mtime_ns}".encode()
 
 
 class _SumOfBlocks:

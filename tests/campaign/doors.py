@@ -18,7 +18,7 @@ from tests.campaign.process import Ended, command, run_line
 from tests.campaign.world import World, scope
 
 from engrams import Turn
-from engrams.errors import NotFoundError
+from engrams.errors import NotFoundError, RefusedError
 from engrams.types import Kind, Status
 
 
@@ -63,14 +63,15 @@ def change(world: World, memory: Any, does: str, owner: str) -> None:
         return
     record = world.dice.choice(records)
     key = KEY.findall(record.text)[0]
-    if does == "edit":
-        memory.edit(record.id, scope=scope(owner), fields={"importance": world.dice.random()})
-        return
-    world.ledger.tell(f"try-{does}", key)
-    done = getattr(memory, does)(record.id, scope=scope(owner))
-    if does == "purge" and not done.proven:
-        world.ledger.tell("left", key)
-    world.ledger.tell(does, key)
+    with suppress(NotFoundError, RefusedError):  # in a crowd another process may be first
+        if does == "edit":
+            memory.edit(record.id, scope=scope(owner), fields={"importance": world.dice.random()})
+            return
+        world.ledger.tell(f"try-{does}", key)
+        done = getattr(memory, does)(record.id, scope=scope(owner))
+        if does == "purge" and not done.proven:
+            world.ledger.tell("left", key)
+        world.ledger.tell(does, key)
 
 
 def use_commands(world: World, *, real: bool = False) -> None:

@@ -11,7 +11,7 @@ from engrams.errors import BudgetError, ModelError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest, NoteFlushRequest, RecordQuery, ScopeReach
 from engrams.text.measures import is_question, word_count
 from engrams.types import Kind, Record, Scope, Status
-from engrams.vault.notelines import NoteLineLedger
+from engrams.vault.notelines import STANDING, NoteLineLedger
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import daily_path
 
@@ -35,7 +35,8 @@ class VaultDailyNoteWriter:
     def flush(self, asked: NoteFlushRequest) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
         parts = self._parts
-        said = drop_scheduled([record for record in asked.records if record.text.strip()])
+        # What was forgotten or replaced before its turn came is written into no note.
+        said = drop_scheduled([record for record in asked.records if record.text.strip() and record.status in STANDING])
         mark = f"flushed:{asked.owner.key}:{_hash_turns(said)}"
         wanted = parts.settings.daily and asked.reason in parts.settings.daily_reasons
         if not wanted or not said or parts.state.get_fact(mark):

@@ -13,7 +13,7 @@ _SHARE = 0.3
 _MOST = 5
 """Least share of a line's words that a memory it was drawn from has, and the most such memories."""
 
-_STANDING = (Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED)
+STANDING = (Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED)
 _ENDED = (Status.SUPERSEDED, Status.FORGOTTEN)
 
 
@@ -69,14 +69,14 @@ class NoteLineLedger:
         changed = [id for id, done in does.items() if done not in ("add", "link")]
         if not changed:
             return set()
-        ended = {one.hash for one in self._store.get(owner, changed) if one.status not in _STANDING or does[one.id] == "restore"}
+        ended = {one.hash for one in self._store.get(owner, changed) if one.status not in STANDING or does[one.id] == "restore"}
         # A change of a statement may end the lines of the message that it was taken from.
         sources = {item.source for one in self._store.get(owner, changed) for item in one.evidence}
         return ended | self._state.find_lines_of(owner, [*changed, *sources])
 
     def _is_away(self, owner: Scope, name: str) -> bool:
         found = self._store.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=tuple(Status), hash=name, limit=20)).records
-        return bool(found) and not any(record.status in _STANDING for record in found)
+        return bool(found) and not any(record.status in STANDING for record in found)
 
     def _find_standing_words(self, owner: Scope, ids: tuple[str, ...]) -> dict[str, frozenset[str]]:
         """Find the words that memories still say.
@@ -86,7 +86,7 @@ class NoteLineLedger:
         records = {record.id: record for record in self._store.get(owner, list(ids))}
         ended = self._find(owner, ids, _ENDED)
         later = {one.superseded_by for one in (*records.values(), *ended)} - {""}
-        heirs = {one.id: one for one in self._store.get(owner, list(later)) if one.status in _STANDING} if later else {}
+        heirs = {one.id: one for one in self._store.get(owner, list(later)) if one.status in STANDING} if later else {}
         quotes: dict[str, list[str]] = {}
         words = {id: set[str]() for id in ids}
         for one in ended:
@@ -97,7 +97,7 @@ class NoteLineLedger:
         for id, record in records.items():
             if record.superseded_by in heirs:
                 words[id].update(terms(heirs[record.superseded_by].text))
-            if record.status in _STANDING:
+            if record.status in STANDING:
                 said = record.search_text
                 for quote in (*(item["quote"] for item in record.meta.get(CORRECTED, ())), *quotes.get(id, ())):
                     said = said.replace(quote, " ") if quote else said

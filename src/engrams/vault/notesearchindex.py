@@ -10,12 +10,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, time
+from typing import Any
 
 from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.frozendata import dataclass
-from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, WriteBatch
-from engrams.types import Kind, Layer, Provenance, Record, Scope, content_hash
+from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, RecordQuery, ScopeReach, WriteBatch
+from engrams.types import Kind, Layer, Provenance, Record, Scope, Status, content_hash
 from engrams.vault.folderaccess import hash_bytes
 from engrams.vault.notelines import NoteLineLedger, keep_lines, strip_mark
 from engrams.vault.vaultdependencies import VaultDeps
@@ -24,6 +25,10 @@ from engrams.vault.vaultpaths import DOCUMENTS, find_owner, is_note, parse_day
 _TOKENS, _OVERLAP = 500, 50
 _READ = (".md", ".txt", ".markdown")
 _LARGEST = 4 << 20
+_PAGE = 500
+_KEPT = tuple(status for status in Status if status is not Status.PURGED)
+BEGUN = "begun"
+"""Name of the ids of a note's pieces whose storing has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,15 @@ def split_pieces(
         yield _join_piece(held)
 
 
+@dataclass(frozen=True, slots=True)
+class NotePieces:
+    """Pieces of a note: ids by hash, new records, old ids."""
+
+    ids: Mapping[str, str]
+    puts: tuple[NewRecord, ...]
+    old: tuple[str, ...]
+
+
 class NoteSearchIndexer:
     """Index of notes in the store. Call with the vault's lock held."""
 
@@ -97,23 +111,29 @@ class NoteSearchIndexer:
             if data is None or owner is None:
                 continue
             seen[path] = owner.key
-            if known.get(path, {}).get("hash") == hash_bytes(data):
+            if known.get(path, {}).get("hash") == hash_bytes(data) and BEGUN not in known[path]:
                 continue
-            held = known.get(path, {}).get("ids", {})
+            earlier = known.get(path, {"hash": None, "ids": {}, "owner": owner.key})
             try:
-                ids = self._store_pieces(path, owner, data.decode("utf-8", "replace"), held)
+                held = self._drop_begun(owner, earlier) if BEGUN in earlier else earlier["ids"]
+                pieces = self._read_pieces(path, owner, data.decode("utf-8", "replace"), held)
+                if pieces.puts:
+                    # Noted before: pieces that a kill leaves unnoted would tell for ever what they hold.
+                    known[path] = {**earlier, "ids": held, BEGUN: [put.record.id for put in pieces.puts]}
+                    parts.state.set_fact("notes", json.dumps(known))
+                self._store_pieces(path, owner, pieces)
             except EngramsError as problem:
                 parts.state.report_problems({path: problem.message}, (path,))
                 continue
             parts.state.report_problems({}, (path,))
-            if path not in told and known.get(path, {}).get("hash") != "":
+            if path not in told and earlier["hash"] != "":
                 parts.state.touch([(path, {"does": "edit", "actor": "hand", "why": "edited by hand", "scope": owner.key})])
-            known[path] = {"hash": hash_bytes(data), "ids": ids, "owner": owner.key}
+            known[path] = {"hash": hash_bytes(data), "ids": pieces.ids, "owner": owner.key}
             count += 1
             parts.state.set_fact("notes", json.dumps(known))
         for path in [path for path in known if path not in seen]:
             gone = known.pop(path)
-            self._purge_pieces(Scope.parse(gone["owner"]), list(gone["ids"].values()))
+            self._purge_pieces(Scope.parse(gone["owner"]), [*gone["ids"].values(), *gone.get(BEGUN, ())])
             parts.state.set_fact("notes", json.dumps(known))
         return count
 
@@ -123,7 +143,13 @@ class NoteSearchIndexer:
         found = [path for path, _ in disk.walk("memory")]
         return sorted([*(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)), *documents])
 
-    def _store_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> dict[str, str]:
+    def _drop_begun(self, owner: Scope, earlier: Mapping[str, Any]) -> dict[str, str]:
+        """Remove pieces whose storing was cut off; return those that stand."""
+        self._purge_pieces(owner, earlier[BEGUN])
+        there = self._find_there(owner, [*earlier["ids"].values()])
+        return {mark: name for mark, name in earlier["ids"].items() if name in there}
+
+    def _read_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> NotePieces:
         parts = self._parts
         day = parse_day(path)
         at = datetime.combine(day, time(12), UTC) if day else parts.clock()
@@ -136,11 +162,14 @@ class NoteSearchIndexer:
             record = self._to_record(path, owner, made[mark], at, ids[mark])
             values, vectors = parts.rules.prepare(record, {"text": record.text})
             puts.append(NewRecord(replace(record, text=values["text"]), vector=vectors[0] if vectors else None))
+        return NotePieces(ids, tuple(puts), tuple(name for mark, name in held.items() if mark not in made))
+
+    def _store_pieces(self, path: str, owner: Scope, pieces: NotePieces) -> None:
+        parts, puts = self._parts, pieces.puts
         jobs = (parts.rules.embed,) if parts.rules.embed and any(put.vector is None for put in puts) else ()
         if puts:
-            parts.plain_store.commit(WriteBatch("engrams", f"read from {path}", parts.clock(), tuple(puts), jobs=jobs))
-        self._purge_pieces(owner, [name for mark, name in held.items() if mark not in made])
-        return ids
+            parts.plain_store.commit(WriteBatch("engrams", f"read from {path}", parts.clock(), puts, jobs=jobs))
+        self._purge_pieces(owner, pieces.old)
 
     def _to_record(self, path: str, owner: Scope, piece: NoteChunk, at: datetime, name: str) -> Record:
         text = piece.text.strip()
@@ -158,9 +187,30 @@ class NoteSearchIndexer:
             meta={NOTE_PIECE: path, "lines": [piece.first, piece.last]},
         )
 
+    def drop_unnoted(self) -> int:
+        """Remove pieces that belong to no file; return their number."""
+        parts = self._parts
+        known = json.loads(parts.state.get_fact("notes") or "{}")
+        noted = {name for told in known.values() for name in (*told["ids"].values(), *told.get(BEGUN, ()))}
+        count = 0
+        for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
+            query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.SUMMARY,), _KEPT, limit=_PAGE)
+            while True:
+                page = parts.plain_store.find(query)
+                gone = [one.id for one in page.records if NOTE_PIECE in one.meta and one.id not in noted]
+                self._purge_pieces(owner, gone)
+                count += len(gone)
+                if not page.next:
+                    break
+                query = replace(query, after=page.next)
+        return count
+
     def _purge_pieces(self, owner: Scope, ids: Sequence[str]) -> None:
-        if ids:
-            self._parts.plain_store.purge(owner, list(ids), self._parts.clock())
+        if there := self._find_there(owner, ids):
+            self._parts.plain_store.purge(owner, there, self._parts.clock())
+
+    def _find_there(self, owner: Scope, ids: Sequence[str]) -> list[str]:
+        return [one.id for one in self._parts.plain_store.get(owner, ids) if one.status is not Status.PURGED] if ids else []
 
 
 def _hash_piece(piece: NoteChunk) -> str:

@@ -133,6 +133,8 @@ class Vault:
             report = self._pull.run(None, accept, cause) if self.parts.truth == "files" or cause else VaultSyncReport()
             report.written = self._outbox.flush(report.renamed)
             self.days.notes.sync()
+            if repair:
+                self.days.notes.drop_unnoted()
         self._schedule_commit()
         return report
 

@@ -57,11 +57,14 @@ class LedgerReader:
         return "gone" if erased or hidden else ""
 
 
-def look_once(world: World, told: LedgerReader, ask: Ask, door: str) -> None:
-    """Ask for one key; what was acknowledged before the question, and not changed until after the answer, must be in it."""
+def look_once(world: World, told: LedgerReader, ask: Ask, door: str, owner: str = "") -> None:
+    """Ask for one key; what was acknowledged before the question, and not changed until after the answer, must be in it.
+
+    ``owner``: only for keys of this one; empty: of any."""
     told.update()
-    gone = [key for key in told.recent if told.state(key) == "gone"]
-    keys = gone if gone and world.dice.random() < 0.5 else told.recent
+    recent = [key for key in told.recent if owner_of(key) == owner or not owner]
+    gone = [key for key in recent if told.state(key) == "gone"]
+    keys = gone if gone and world.dice.random() < 0.5 else recent
     if not keys:
         return
     key = world.dice.choice(keys)
@@ -232,6 +235,4 @@ def watch_as(world: World, ask: Ask, owner: str) -> None:
     """Look without end, for keys of one owner."""
     told = LedgerReader(world)
     while True:
-        told.update()
-        told.recent = [key for key in told.recent if owner_of(key) == owner]
-        look_once(world, told, ask, "mcp")
+        look_once(world, told, ask, "mcp", owner)

@@ -57,7 +57,8 @@ class Ledger:
 class Expected:
     """State of each key after the last acknowledged act.
     ``unsure``: an act on it was tried and never acknowledged. ``returning``: brought in again after a purge, so that it may be there.
-    ``left``: the purge said that something of it was left, as where another process was reading."""
+    ``left``: the purge said that something of it was left, as where another process was reading. ``mixed``: forgotten and restored by two
+    at once, so that nobody knows what came last."""
 
     stored: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
@@ -67,6 +68,7 @@ class Expected:
     purging: set[str] = field(default_factory=set)
     returning: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
+    mixed: set[str] = field(default_factory=set)
     acknowledged: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -84,15 +86,15 @@ class Expected:
                 self.purging.add(key)
                 self.unsure.add(key)
             case "try-forget" | "try-restore":
+                if key in self.unsure:
+                    self.mixed.add(key)
                 self.unsure.add(key)
             case "store":
                 self.stored.add(key)
-            case "forget":
-                self.forgotten.add(key)
-                self.unsure.discard(key)
-            case "restore":
-                self.forgotten.discard(key)
-                self.unsure.discard(key)
+            case "forget" | "restore":
+                (self.forgotten.add if does == "forget" else self.forgotten.discard)(key)
+                if key not in self.mixed:
+                    self.unsure.discard(key)
             case "left":
                 self.left.add(key)
             case "purge":

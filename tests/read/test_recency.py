@@ -36,7 +36,7 @@ def pool(cos: list[float], bm: list[float], days: list[float] | None = None, emb
         ids=[chr(97 + at) for at in range(size)], cos=np.array(cos, np.float32), cosctx=zeros, cosnext=zeros,
         bm=np.array(bm, np.float32), bmctx=zeros, bmses=zeros, embedded=np.array(embedded or [True] * size), times=times,
         sessions=numbers, place=numbers, voices=[("", "user")], voice=numbers * 0, words=zeros,
-        question=flags, dated=flags, importance=np.full(size, 0.5, np.float32), confidence=zeros + 1, total=size,
+        question=flags, dated=flags, importance=np.full(size, 0.5, np.float32), confidence=zeros + 1, identified=flags, total=size,
     )  # fmt: skip
 
 

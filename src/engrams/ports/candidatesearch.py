@@ -31,7 +31,8 @@ class CandidateSearchQuery:
 
     ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
     superseded and archived ones (a read with ``as_of`` always may see them). ``last_change``: of the owner, as ``survey`` told it in the
-    same read (0: look). ``alone``: each record is scored by itself; windows and sessions are left at 0."""
+    same read (0: look). ``alone``: each record is scored by itself; windows and sessions are left at 0. ``identifiers``: those that the
+    query names, as the terms of each."""
 
     reach: ScopeReach
     now: datetime
@@ -46,6 +47,7 @@ class CandidateSearchQuery:
     forms: QueryTermStems = NO_FORMS
     last_change: int = 0
     alone: bool = False
+    identifiers: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +143,9 @@ class CandidatePool:
     ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one after
     it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the query could
     score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks, (name, role) each;
-    ``voice``: places in it. ``place``: position within the session. Times are seconds since 1970 (when it was said). ``aging``: which ones
-    are long known, and fade more slowly (None: none). ``has_triggers``: some record of the owner may have a trigger."""
+    ``voice``: places in it. ``identified``: whether it holds an identifier that the query names. ``place``: position within the session.
+    Times are seconds since 1970 (when it was said). ``aging``: which ones are long known, and fade more slowly (None: none).
+    ``has_triggers``: some record of the owner may have a trigger."""
 
     ids: PositionedIds
     cos: Floats
@@ -162,6 +165,7 @@ class CandidatePool:
     dated: Flags
     importance: Floats
     confidence: Floats
+    identified: Flags
     total: int = 0
     exact: bool = True
     aging: Flags | None = None

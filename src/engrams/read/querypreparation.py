@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engrams.errors import EngramsError
@@ -12,6 +12,7 @@ from engrams.frozendata import dataclass
 from engrams.ports import CandidateSearchQuery, Embedder, FactSlot, RecordQuery, RecordStore, ScopeReach
 from engrams.read.cues import QueryCues, parse_query
 from engrams.read.readrequest import ReadDeps, ReadRequest
+from engrams.text.identifiers import find_identifiers
 from engrams.text.normalize import fold
 from engrams.text.prose import strip_code
 from engrams.text.terms import find_forms, terms
@@ -128,8 +129,16 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         where=request.where,
         forms=forms,
         last_change=survey.last_change,
+        identifiers=_list_identifiers(request.text, survey.speakers),
     )
     return PreparedQuery(understood, seek, find_answering(request.text, understood, request.reach, deps.records), survey.commit, trouble)
+
+
+def _list_identifiers(query: str, speakers: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Terms of each identifier in a query, but for speakers' names."""
+    found = find_identifiers(query)
+    names = {word for name in speakers for word in fold(name).split()} if found else set[str]()
+    return tuple([tuple(terms(word)) for word in found if word not in names])
 
 
 def _embed_query(text: str, embedder: Embedder) -> tuple[Floats | None, str]:

@@ -82,7 +82,7 @@ def join_pools(one: CandidatePool, other: CandidatePool) -> CandidatePool:
 
 _COLUMNS = (
     "cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "embedded", "times", "sessions", "place", "words", "question", "dated",
-    "importance", "confidence",
+    "importance", "confidence", "identified",
 )  # fmt: skip
 
 

@@ -99,6 +99,8 @@ def _build_features(pool: CandidatePool, cues: QueryCues, settings: ReadSettings
         features["date"] = score_dates(spans, pool.times)
     if cues.wants_time:
         features["when"] = pool.dated
+    if settings.weights.identifier and pool.identified.any():
+        features["identifier"] = pool.identified
     if settings.weights.recency:
         age = np.maximum(now - pool.times, 0.0) / 86_400
         features["recency"] = np.exp(-age / (settings.recency_days if pool.aging is None else _decay_days(pool.aging, settings)))

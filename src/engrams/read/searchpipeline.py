@@ -158,7 +158,7 @@ def _search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     stages.record("diversify", len(chosen))
     nearness = measure_nearness(pool, floors.passes, prepared)
     near = is_near(nearness, deps.settings.abstain, deps.embedder.card, deps.states, request.scope.owner)
-    sure = ("trigger", "rerank") if deps.rerank_settings.threshold is not None else ("trigger",)
+    sure = ("trigger", "identifier", *(("rerank",) if deps.rerank_settings.threshold is not None else ()))
     near = bool(chosen) and (near or any(part in hit.parts for hit in chosen for part in sure))
     notes = (*routed, *_trace_notes(pool, prepared, note), *skill_notes(chosen), *cut, *stages.notes())
     rows = _trace_rows(chosen, {hit.record.id: hit for hit in (*hits, *judged)}, dropped, f"not among the best {request.limit}")

@@ -22,6 +22,7 @@ class ScoreWeightSettings(SettingsSection):
     speaker: float = Field(2.05, description="Weight of: the person asked about said it.")
     date: float = Field(4.9, description="Weight of: it was said or happened in the time asked about.")
     slot: float = Field(2.0, description="Weight of: a fact taken from it is of the kind asked for.")
+    identifier: float = Field(6.0, description="Weight of: it holds an identifier that the query names, as INC-48213 or 4711.")
     question: float = Field(-0.8, description="Weight of: it is a question itself.")
     when: float = Field(1.9, description="Weight of: the query asks when, and it names a time.")
     length: float = Field(0.35, description="Weight of its length, capped at twenty words.")

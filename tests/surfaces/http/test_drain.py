@@ -34,6 +34,7 @@ def test_what_is_cut_off_at_the_end_is_told_to_come_again(home: Path, workers: i
             assert model.wait(1)
             running.terminate()
             asking.join(30)
+            assert running.wait(60) == 0  # before the block ends it once more
     ((status, text, headers),) = answers
     assert status == 503
     assert int(headers["retry-after"]) >= 1

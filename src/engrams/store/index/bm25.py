@@ -264,6 +264,21 @@ def score_terms(
     return Bm25Scores(bm, tuple(found), most, view.average, view.b)
 
 
+def find_holding(
+    columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, groups: Sequence[Sequence[int]]
+) -> npt.NDArray[np.int64]:
+    """Find the slots in view that hold all terms of some group.
+
+    A slot that holds those of several comes several times."""
+    found = [np.zeros(0, np.int32)]
+    for first, *others in groups:
+        slots = _find_visible(columns, postings, view, first).slots
+        for term in others:
+            slots = slots[np.isin(slots, _find_visible(columns, postings, view, term).slots)]
+        found.append(slots)
+    return np.concatenate(found).astype(np.int64)
+
+
 def _find_visible(columns: IndexColumns, postings: InvertedIndex, view: VisibleIndexView, term: int) -> TermPostings:
     """Find a term's slots in view; rare terms are cached."""
     known = view.postings.by_term.get(term)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.store.index.annsearch import join_slots, top_slots, unique_sorted
-from engrams.store.index.bm25 import Bm25Scores, score_terms
+from engrams.store.index.bm25 import Bm25Scores, find_holding, score_terms
 from engrams.store.index.candidateview import (
     WINDOW,
     CandidateColumns,
@@ -84,18 +84,22 @@ class OwnerSearchIndex:
         unknown: float,
         allowed: npt.NDArray[np.int64] | None,
         exact_limit: int,
+        identifiers: Sequence[Sequence[int]] = (),
     ) -> CandidatePool:
         """Candidates: everything in reach up to ``exact_limit``, else the best by source.
 
-        ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers."""
+        ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds; ``allowed``: row numbers;
+        ``identifiers``: ids of the terms of each."""
         seen = self._get_view(seek, allowed)
         exact = seen.total <= exact_limit
         with self._start_finding(None if exact else seek.vector, seen, seek.width) as near:
             words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
             words = words if seek.alone else words.count_sessions(self._columns, seen)
-            best = _NONE if exact else top_slots(words.bm, seek.width)
+            named = find_holding(self._columns, self.state.postings, seen, identifiers)
+            best = _NONE if exact else np.concatenate([top_slots(words.bm, seek.width), named[-seek.width :]])
         some = seen.gather_all(self._columns) if exact else gather(self._columns, self._add_followers(seen, [best, near()]))
-        return self._build_pool(seek, some, words, seen, exact)
+        identified = np.isin(some.slots, named) if len(named) else np.zeros(len(some.slots), np.bool_)
+        return self._build_pool(seek, some, words, seen, identified, exact)
 
     def _start_finding(
         self, vector: _Floats | None, seen: VisibleIndexView, width: int
@@ -183,7 +187,13 @@ class OwnerSearchIndex:
         return kept
 
     def _build_pool(
-        self, seek: CandidateSearchQuery, some: CandidateColumns, words: Bm25Scores, seen: VisibleIndexView, exact: bool
+        self,
+        seek: CandidateSearchQuery,
+        some: CandidateColumns,
+        words: Bm25Scores,
+        seen: VisibleIndexView,
+        identified: npt.NDArray[np.bool_],
+        exact: bool,
     ) -> CandidatePool:
         cos, cosctx, cosnext = self._cosines(seek, some)
         nothing = np.zeros(len(some.slots), np.float32)
@@ -196,6 +206,7 @@ class OwnerSearchIndex:
             bmctx=nothing if seek.alone else words.score_windows(self._columns.size, some),
             bmses=nothing if seek.alone else words.score_sessions(seen, some),
             voices=[self._split_voice(name) for name in self.state.voices.names],
+            identified=identified,
             **{name: getattr(some, name) for name in _PASSED},
             total=seen.total,
             exact=exact,

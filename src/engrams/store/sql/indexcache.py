@@ -149,7 +149,10 @@ class OwnerIndexCache:
             index = cached.index
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
-            pools = [index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit) for seek in seeks]
+            pools = [
+                index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit, _number_identifiers(numbers, seek))
+                for seek in seeks
+            ]
             grown = cached.measure_growth()
             due = self._files is not None and index.updates.applied >= cached.due
             if due:
@@ -359,13 +362,18 @@ def _weigh_terms(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> tupl
     return known, unknown
 
 
+def _number_identifiers(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> list[list[int]]:
+    """Numbers of the terms of each identifier whose terms are all held."""
+    return [[numbers[term] for term in some] for some in seek.identifiers if numbers.keys() >= set(some)]
+
+
 def _pick_numbers(numbers: Mapping[str, int | None], words: set[str]) -> dict[str, int]:
     return {word: number for word in words if (number := numbers[word]) is not None}
 
 
 def _list_words(seek: CandidateSearchQuery) -> set[str]:
     forms = seek.forms.forms
-    return {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}
+    return {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}.union(*seek.identifiers)
 
 
 def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers:

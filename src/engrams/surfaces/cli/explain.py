@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("meaning", ("cos", "cosctx", "cosnext")),
-    ("words", ("bm", "bmctx", "bmses")),
+    ("words", ("bm", "bmctx", "bmses", "identifier")),
     ("who", ("speaker",)),
     ("when", ("date", "when")),
     ("asked", ("slot", "fact", "trigger")),
@@ -35,6 +35,7 @@ _REASONS: Mapping[str, str] = {
     "when": "it names a time, and you ask when",
     "slot": "it states exactly the asked fact",
     "fact": "a fact derived from it matches",
+    "identifier": "it holds the number or code you ask for",
     "linked": "it is linked to another result",
     "current": "it is newer than a better match, which it replaces or may replace",
     "trigger": "your question names the trigger of this rule",

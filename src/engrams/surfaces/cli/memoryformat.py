@@ -15,6 +15,7 @@ _WHY = {
     "cosctx": "it and the messages just before it are close in meaning",
     "bm": "uses the same words",
     "bmctx": "it and the messages just before it use the same words",
+    "identifier": "holds the number or code you ask for",
     "bmses": "its conversation is about this",
     "speaker": "said by the person you ask about",
     "date": "from the time you ask about",

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from engrams.text.identifiers import WORD, count_digits, is_code
 from engrams.text.normalize import fold
 from engrams.write.wordlist import word_set
 
-_WORD = re.compile(r"[^\W_]+(?:[-_][^\W_]+)*")
-_HAS_BOTH = re.compile(r"(?=[^\d]*\d)[\d_-]*[a-z]")
-# Times, amounts, ordinals, quarters, versions, years: "9am", "12kg", "3rd", "q3", "v2", "mid-2020", "covid-19", "3-month".
-_NO_CODE = re.compile(
-    r"\d+[a-z]{1,5}|\d+-[a-z]+.*|[qhv]\d{1,2}|covid-?19|(?:mid|pre|post|early|late|spring|summer|autumn|fall|winter|euro)-?(?:19|20)\d\d"
-)
 _COPULAS = word_set("is are was were am m s be isn aren ist sind war bin es son esta estan soy est sont suis")
 # "PROJ-17 is our main task": the identifier is the value.
 _OWN = word_set(
@@ -45,8 +38,8 @@ def _find_code(text: str) -> tuple[str, str] | None:
     """Find a sentence's identifier, and where it stands.
 
     None without one, with several, and where it is a value."""
-    words = _WORD.findall(text)
-    codes = [at for at, word in enumerate(words) if _is_code(word)]
+    words = WORD.findall(text)
+    codes = [at for at, word in enumerate(words) if is_code(word)]
     if not codes or len(words) > _MOST_WORDS or len({words[at] for at in codes}) > 1:
         return None
     at = codes[0]
@@ -56,10 +49,6 @@ def _find_code(text: str) -> tuple[str, str] | None:
     if at < _MOST_BEFORE and not _has_verb(before) and not (_COPULAS.intersection(after[:1]) and _OWN.intersection(after[1:2])):
         return words[at], "subject"
     return (words[at], "object") if _is_object(words, at) else None
-
-
-def _is_code(word: str) -> bool:
-    return _HAS_BOTH.match(word) is not None and _NO_CODE.fullmatch(word) is None
 
 
 def _is_done(before: list[str]) -> bool:
@@ -78,7 +67,7 @@ def _has_verb(before: list[str]) -> bool:
 def _is_object(words: list[str], at: int) -> bool:
     """True for "I paid invoice INV-17", "Mina works on PROJ-17"."""
     before = words[:at]
-    if sum(map(str.isdigit, words[at])) < _LEAST_DIGITS or not _COPULAS.isdisjoint(before) or not _TO.isdisjoint(before[-2:]):
+    if count_digits(words[at]) < _LEAST_DIGITS or not _COPULAS.isdisjoint(before) or not _TO.isdisjoint(before[-2:]):
         return False
     if before[-1:] and before[-1] in _PLACES:
         return False

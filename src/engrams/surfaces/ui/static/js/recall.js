@@ -14,6 +14,7 @@ const PARTS = {
   bm: t("words"),
   bmctx: t("words_with_previous_messages"),
   bmses: t("words_in_the_conversation"),
+  identifier: t("number_or_code_asked_for"),
   speaker: t("speaker"),
   date: t("date"),
   when: t("time_asked_about"),

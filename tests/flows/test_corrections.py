@@ -9,7 +9,7 @@ import pytest
 
 from engrams import MemoryEngine, Turn
 from engrams.errors import InputError
-from engrams.testing import temp_engine
+from engrams.testing import ScriptedModel, temp_engine
 from engrams.types import Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
@@ -212,3 +212,61 @@ def test_history_of_a_new_fact_says_how_it_came() -> None:
         reasons = [entry.reason for entry in memory.history(new.id, scope=ANN)]
     assert reasons
     assert all("superseded" not in reason for reason in reasons)
+
+
+SESSION = (
+    "The parcel ZK-4417 waits in the hall.",
+    "The plumber Ruth mended the tap in the kitchen.",
+    "We painted the fence behind the house green.",
+    "My sister lives in Oslo.",
+)
+
+
+def account(engine: MemoryEngine) -> Record:
+    """The account of the session, as it is shown."""
+    (found,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+    return engine.get(found.id, scope=ANN)
+
+
+def told(engine: MemoryEngine, query: str) -> str:
+    """Everything that a search returns, facts of its hits and their quotes too."""
+    records = [one for hit in engine.search(query, scope=ANN, limit=50).hits for one in (hit.record, *hit.facts)]
+    return " ".join([shown(engine, query), *(text for one in records for text in (one.text, *(item.quote for item in one.evidence)))])
+
+
+def test_an_edited_message_is_corrected_in_the_account_of_its_session() -> None:
+    """What it said before stands in no hit, fact or quote; what it says again, does."""
+    with temp_engine() as engine:
+        engine.observe([Turn(text, session="s") for text in SESSION], scope=ANN)
+        engine.drain()
+        engine.sessions.end("s", scope=ANN)
+        engine.drain()
+        assert SESSION[0] in account(engine).text
+        message = next(one for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records if one.text == SESSION[0])
+        engine.edit(message.id, scope=ANN, text="The parcel ZK-9920 is in the cellar.")
+        corrected = account(engine)
+        assert "[corrected on " in corrected.text
+        assert SESSION[1] in corrected.text
+        assert "ZK-4417" not in str((corrected.text, corrected.evidence, corrected.meta))
+        assert "ZK-4417" not in told(engine, "Where is the parcel ZK-4417?") + told(engine, "ZK-4417") + told(engine, SESSION[0])
+        engine.edit(message.id, scope=ANN, text=SESSION[0])
+        assert account(engine).text == " ".join(SESSION)
+        assert SESSION[0] in told(engine, "Where is the parcel ZK-4417?")
+
+
+def test_an_edited_message_ends_what_a_model_told_of_it() -> None:
+    """Of an account in other words, the sentence with what a fact of the message said."""
+    summary = "Ann keeps parcels in the hall. Her sister is at home in Oslo. The fence is green."
+    with ScriptedModel() as model:
+        model.when("Write a short account", {"summary": summary})
+        with temp_engine(chat__provider="openai", chat__url=model.url, chat__model="m", chat__retries=0, write__extract="rules") as engine:
+            engine.observe([Turn(text, session="s") for text in SESSION], scope=ANN)
+            engine.drain()
+            engine.sessions.end("s", scope=ANN)
+            engine.drain()
+            assert account(engine).text == summary
+            message = next(one for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records if one.text == SESSION[3])
+            engine.edit(message.id, scope=ANN, text="My sister lives in Bergen.")
+            corrected = account(engine)
+            assert "Oslo" not in str((corrected.text, corrected.evidence))
+            assert "The fence is green." in account(engine).text

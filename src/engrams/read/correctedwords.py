@@ -10,16 +10,19 @@ from engrams.types import CORRECTED, Json, Record
 
 
 def mask_corrected(record: Record) -> Record:
-    """Replace corrected or forgotten quotes by a mark, in metadata too; pure."""
+    """Replace corrected or forgotten quotes by a mark; pure.
+
+    In metadata and evidence, too."""
     marks = record.meta.get(CORRECTED, ())
     if not marks:
         return record
-    text, meta = record.text, {**record.meta, CORRECTED: None}
+    text, meta, evidence = record.text, {**record.meta, CORRECTED: None}, record.evidence
     for item in marks:
         mark = "[forgotten]" if item["action"] == "forget" else f"[corrected on {item['at'][:10]}]"
         text, meta = text.replace(item["quote"], mark), _replace_in_values(meta, item["quote"], mark)
+        evidence = tuple(replace(each, quote=each.quote.replace(item["quote"], mark)) for each in evidence)
     told = [{name: value for name, value in item.items() if name != "quote"} for item in marks]
-    return replace(record, text=text, meta={**meta, CORRECTED: told})
+    return replace(record, text=text, meta={**meta, CORRECTED: told}, evidence=evidence)
 
 
 def matches_only_masked(record: Record, asked: Collection[str]) -> bool:

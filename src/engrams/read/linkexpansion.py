@@ -8,6 +8,7 @@ from datetime import datetime
 
 from engrams.frozendata import dataclass
 from engrams.ports import REFINES, AsOf, LinkStore
+from engrams.read.correctedwords import mask_corrected
 from engrams.settings import LinkExpansionSettings
 from engrams.text.terms import terms
 from engrams.types import CORRECTED, UNSAID, Edge, EdgeType, Evidence, Hit, Kind, OutdatedMark, Record, Scope, Status
@@ -291,7 +292,7 @@ def find_derived(pairs: Sequence[tuple[str, str]], known: Mapping[str, Record]) 
     facts: dict[str, list[Record]] = {}
     for source, target in pairs:
         if source in known and known[source].status in _SHOWN_STATUSES and UNSAID not in known[source].meta:
-            facts.setdefault(target, []).append(known[source])
+            facts.setdefault(target, []).append(mask_corrected(known[source]) if CORRECTED in known[source].meta else known[source])
     return facts
 
 

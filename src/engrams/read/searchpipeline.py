@@ -131,7 +131,9 @@ def _search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     hits, known = _fetch_hits(request, deps, pool, scored, likely, edges)
     dropped = _find_unfit(hits, pool, floors, prepared, deps)
     asked = [term for term, _ in prepared.seek.terms]
-    masked = [name for name, record in known.items() if CORRECTED in record.meta and matches_only_masked(record, asked)]
+    numbers = [term for some in prepared.seek.identifiers for term in some if any(map(str.isdigit, term))]
+    corrected = [record for record in known.values() if CORRECTED in record.meta]
+    masked = [one.id for one in corrected if matches_only_masked(one, asked) or matches_only_masked(one, numbers)]
     dropped.update({name: "found by words since corrected" for name in masked if name in pool.ids.places})
     if hot:
         hits = [replace(hit, parts={**hit.parts, "sub_sim": hot[hit.record.id]}) if hit.record.id in hot else hit for hit in hits]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+from engrams.text.redact import find_sentence
 from engrams.text.terms import tokens
-from engrams.types import UNSAID, Kind, Record, Status
+from engrams.types import CORRECTED, UNSAID, Kind, Record, Status
 from engrams.write import manualedits, sourcechanges
 from engrams.write.statedfacts import keeps_slot, read_edited
 
 _SAID = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
+_ACCOUNTS = (Kind.EPISODE, Kind.EXCHANGE)
+"""Kinds that repeat words of several messages."""
 
 
 def restate_slot(record: Record, text: str) -> dict[str, Any]:
@@ -51,30 +54,65 @@ def cascade_changes(
     if "text" not in values:
         return ()
     if record.kind in _SAID:
-        return _cascade_facts(record, values["text"], records, at)
+        ended, returned = _sort_facts(record, values["text"], records)
+        retract = {"status": Status.SUPERSEDED, "retired_at": at}
+        facts = [_change(fact, {**retract, "meta": {**fact.meta, UNSAID: True}}, "retract") for fact in ended]
+        facts += [
+            _change(fact, {"status": Status.ACTIVE, "retired_at": None, "meta": _without(fact.meta, UNSAID)}, "restore")
+            for fact in returned
+        ]
+        return (*facts, *_correct_accounts(record, values["text"], ended, records, at))
     return sourcechanges.with_sources(WriteBatch("", "", at), record, "edit", records, min_words).changes
 
 
-def _cascade_facts(source: Record, text: str, records: RecordStore, at: datetime) -> tuple[RecordChange, ...]:
-    """Retract facts that only this source said; restore repeated ones."""
-    owner = source.scope.owner
-    query = RecordQuery(
-        ScopeReach(owner, (owner,), tree=True), statuses=(Status.ACTIVE, Status.SUPERSEDED), sources=(source.id,), limit=1000
-    )
-    changes = []
-    for fact in records.find(query).records:
+def _sort_facts(source: Record, text: str, records: RecordStore) -> tuple[list[Record], list[Record]]:
+    """Facts that end with an edit, and those that return.
+
+    Of those that only this source said."""
+    ended, returned = list[Record](), list[Record]()
+    for fact in _find_derived(source, (Status.ACTIVE, Status.SUPERSEDED), records):
         if {quote.source for quote in fact.evidence} != {source.id}:
             continue
         said = _supports_fact(text, fact)
         if fact.status is Status.ACTIVE and not said:
-            fields: dict[str, Any] = {"status": Status.SUPERSEDED, "retired_at": at, "meta": {**fact.meta, UNSAID: True}}
+            ended.append(fact)
         elif fact.status is Status.SUPERSEDED and said and fact.meta.get(UNSAID):
-            meta = {name: value for name, value in fact.meta.items() if name != UNSAID}
-            fields = {"status": Status.ACTIVE, "retired_at": None, "meta": meta}
-        else:
-            continue
-        changes.append(RecordChange(owner, fact.id, fields, "restore" if said else "retract", fact.version))
-    return tuple(changes)
+            returned.append(fact)
+    return ended, returned
+
+
+def _find_derived(source: Record, statuses: tuple[Status, ...], records: RecordStore, kinds: tuple[Kind, ...] = ()) -> Sequence[Record]:
+    owner = source.scope.owner
+    return records.find(
+        RecordQuery(ScopeReach(owner, (owner,), tree=True), kinds, statuses=statuses, sources=(source.id,), limit=1000)
+    ).records
+
+
+def _change(record: Record, fields: dict[str, Any], verb: str) -> RecordChange:
+    return RecordChange(record.scope.owner, record.id, fields, verb, record.version)
+
+
+def _without(meta: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in meta.items() if name != key}
+
+
+def _correct_accounts(source: Record, text: str, ended: Sequence[Record], records: RecordStore, at: datetime) -> list[RecordChange]:
+    """Mark the words of an edited message in what repeats them.
+
+    A model tells in its own words: there, sentences with the object of a fact that ended. Marks of what is said again go."""
+    changes = []
+    for account in _find_derived(source, (Status.ACTIVE, Status.ARCHIVED), records, _ACCOUNTS):
+        told = [item.quote for item in account.evidence if item.source == source.id]
+        told += [find_sentence(account.text, fact.object) for fact in ended if fact.object not in text]
+        known = account.meta.get(CORRECTED, ())
+        kept = [item for item in known if (item["by"], item["action"]) != (source.id, "edit") or item["quote"] not in text]
+        said = {"", *(item["quote"] for item in kept)}
+        gone = [quote for quote in dict.fromkeys(told) if quote not in said and quote not in text]
+        kept += [{"quote": quote, "at": at.isoformat(), "action": "edit", "by": source.id} for quote in gone]
+        if kept != list(known):
+            meta = _without(account.meta, CORRECTED)
+            changes.append(_change(account, {"meta": {**meta, CORRECTED: kept} if kept else meta}, "edit"))
+    return changes
 
 
 def _supports_fact(text: str, fact: Record) -> bool:

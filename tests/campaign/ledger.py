@@ -11,7 +11,7 @@ from pathlib import Path
 from weakref import finalize
 
 OWNERS = ("ada", "bob")
-KEY = re.compile(r"\b(?:ada|bob)q\d+x\d+\b")
+KEY = re.compile(r"\b(?:ada|bob)q\d+x\d+z\b")
 
 
 def text_of(key: str) -> str:
@@ -64,7 +64,6 @@ class Expected:
     forgotten: set[str] = field(default_factory=set)
     purged: set[str] = field(default_factory=set)
     unsure: set[str] = field(default_factory=set)
-    tried: set[str] = field(default_factory=set)
     purging: set[str] = field(default_factory=set)
     returning: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
@@ -79,7 +78,6 @@ class Expected:
             case "failed":
                 self.failures.append(key)
             case "try-store":
-                self.tried.add(key)
                 if key in self.purging:
                     self.returning.add(key)
             case "try-purge":

@@ -49,9 +49,11 @@ class World:
         return [word for name, value in pairs.items() for word in ("--set", f"{name}={value}")]
 
     def key(self, owner: str = "") -> str:
-        """A key that nobody used, of a random owner."""
+        """A key that nobody used, of a random owner.
+
+        It ends with a letter: none begins another, nor with the bytes of a row's number, which follow it in an index of the database."""
         self.made += 1
-        return f"{owner or self.dice.choice(OWNERS)}q{self.number}x{self.made}"
+        return f"{owner or self.dice.choice(OWNERS)}q{self.number}x{self.made}z"
 
     def life(self, number: int, seed: str) -> World:
         """The same home for the next child."""
